@@ -122,8 +122,8 @@ def _session_folders(src: Path) -> list[Path]:
     there = sorted(path for path in src.iterdir() if path.is_dir() and not path.name.startswith("."))
     folders = [folder for folder in there if _recordings(folder) or _transcripts(folder) or _not_files(folder)]
     account.current().read("folders", len(there))
-    for folder in there:
-        account.current().left_out("folders", "no recording and no transcript", folder not in folders, folder.name)
+    for folder in sorted({*there} - {*folders}):
+        account.current().left_out("folders", "no recording and no transcript", 1, folder.name)
     if not folders:
         alone = " It holds one session itself: put that into a folder of its own." if _recordings(src) else ""
         raise InputError(

@@ -81,7 +81,7 @@ def _names(people: Mapping[str, Evidence]) -> dict[str, str]:
 
 
 @dataclass
-class _Whole:
+class _WholeCue:
     """What became of a cue, whose pieces may be several: the turns that it begins, and its text without a speaker."""
 
     place: str
@@ -99,7 +99,7 @@ class _Turns:
         self._more: dict[int, list[str]] = {}
         self._went_on: list[str] = []
         self._texts: dict[str, str] = {}
-        self._wholes: list[_Whole] = []
+        self._wholes: list[_WholeCue] = []
         self._read = account.current()
         self._first: Said | None = None
 
@@ -109,7 +109,7 @@ class _Turns:
         text = piece.text if name else piece.written
         self._first = self._first or (piece if text else None)
         if piece.opens:
-            self._wholes.append(_Whole(piece.place))
+            self._wholes.append(_WholeCue(piece.place))
         whole, words = self._wholes[-1], account.words_in([piece.written])
         if name is not None:
             self._read.left_out("words", "labels of speakers", words - account.words_in([text]), piece.place)
@@ -155,7 +155,7 @@ class _Turns:
         ordered = sorted(cues, key=lambda cue: cue.start_s)
         return Settled(tuple(ordered), speakers, tuple(filter(None, remarks)))
 
-    def _tell(self, whole: _Whole, turns: int) -> None:
+    def _tell(self, whole: _WholeCue, turns: int) -> None:
         """Where a cue went that begins so many ``turns``."""
         if turns or whole.went_on:
             self._read.joined("cues", "several turns in one cue" if turns else "go on the turn before", 1 - turns)
