@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from apportion.corpus.builder import CorpusBuild
 from apportion.foundation.errors import UnitError
-from apportion.foundation.truncate import listed
+from apportion.foundation.truncate import listed, shortened
 
 RECORD, ACCOUNT = "import.json", "account"
 """Says in the corpus folder where it came from, so that the same import may be run again and no other; its account."""
@@ -36,9 +35,33 @@ BECOME: Mapping[str, str] = {
 """What is read -> what the tables count it as. All else (lines, cells, parts) is kept where an importer says so."""
 MOST_PLACES = 3
 """Places that are told of one reason."""
+MOST_REASONS = 8
+"""Reasons that are told of one kind; `RECORD` has them all."""
 THEIR_SESSION = "their session is left out"
 _ROUNDING_S = 1e-3
 _BATCH = 1 << 16
+
+
+class Made(Protocol):
+    """What an import made, as `apportion.corpus.builder.CorpusBuild` has it."""
+
+    @property
+    def tables(self) -> Mapping[str, pa.Table]:
+        """By name."""
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        """Recordings by the path in the media table."""
+
+
+@dataclass
+class Cells:
+    """The cells of a table: ``rows`` so far, and by place the columns that somebody ``asked`` for."""
+
+    name: str
+    header: Sequence[str]
+    rows: int = 0
+    asked: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -87,6 +110,7 @@ class Account:
         self._joined: dict[str, dict[str, float]] = {}
         self._left: dict[str, dict[str, _Left]] = {}
         self._files: dict[Path, float] = {}
+        self._tables: list[Cells] = []
 
     def read(self, what: str, many: float = 1) -> None:
         """So many more of ``what`` were there."""
@@ -116,8 +140,29 @@ class Account:
         """A recording was looked into; however often, it counts once, and is kept if the corpus names it."""
         self._files[path] = seconds or 0.0
 
+    def unused(self, path: Path, reason: str, place: str = "") -> None:
+        """A recording that was looked into, or would have been, is nowhere in the corpus."""
+        self.left_out(RECORDINGS, reason, 1, place or path.name)
+        self.left_out(SECONDS, reason, self._files.get(path, 0.0), place or path.name)
+
+    def cells(self, name: str, header: Sequence[str]) -> Cells:
+        """A table is read: what its reader says of it counts once no more columns can be asked for."""
+        self._tables.append(Cells(name, header))
+        return self._tables[-1]
+
+    def _close_tables(self) -> None:
+        for table in self._tables:
+            self.read("cells", table.rows * len(table.header))
+            self.kept("cells", table.rows * len(table.asked))
+            for at, column in enumerate(table.header):
+                if at not in table.asked:
+                    named = f"in column {shortened(column)!r}" if column else "in columns without a name"
+                    self.left_out("cells", named, table.rows, table.name)
+        self._tables.clear()
+
     def _take(self, other: Account, lost: str | None) -> None:
         """Add what a session has; ``lost``: where it stands, if it is left out."""
+        other._close_tables()
         if lost is not None:
             read = other._read_all()
             other = Account()
@@ -143,11 +188,12 @@ class Account:
             read[SECONDS] = read.get(SECONDS, 0) + sum(self._files.values())
         return read
 
-    def settled(self, made: CorpusBuild) -> tuple[AccountLine, ...]:
+    def settled(self, made: Made) -> tuple[AccountLine, ...]:
         """The lines, in the order in which their kinds were first read.
 
         Raises ``UnitError``: what was read is not what was kept and left out.
         """
+        self._close_tables()
         used = set(made.files.values())
         counted = {
             **_counted(made),
@@ -198,9 +244,9 @@ def opened() -> Iterator[Account]:
 
 
 @contextmanager
-def session(what: str, place: str) -> Iterator[None]:
+def session(what: str, place: str, besides: Mapping[str, float] | None = None) -> Iterator[None]:
     """What is read within belongs to one session (one of ``what``, which its reader has counted): where an error ends
-    it, it is left out with all of that."""
+    it, it is left out with all of that, and with what was read of it ``besides``, in a file for all sessions."""
     outer, inner = current(), Account()
     token = _OPEN.set(inner)
     lost: str | None = place
@@ -212,6 +258,8 @@ def session(what: str, place: str) -> Iterator[None]:
         outer._take(inner, lost)
         if lost is not None:
             outer.left_out(what, "broken", place=place)
+            for other, many in (besides or {}).items():
+                outer.left_out(other, THEIR_SESSION, many, place)
 
 
 def current() -> Account:
@@ -229,7 +277,7 @@ def words_of(column: pa.Array | pa.ChunkedArray) -> int:
     return sum(words_in(column.slice(at, _BATCH).to_pylist()) for at in range(0, len(column), _BATCH))
 
 
-def _counted(made: CorpusBuild) -> dict[str, float]:
+def _counted(made: Made) -> dict[str, float]:
     rows = {name: table.num_rows for name, table in made.tables.items()}
     return {
         "sessions": rows.get("sessions", 0),
@@ -274,7 +322,7 @@ def _row(line: AccountLine, width: int) -> str:
         f"of those kept, {_number(many)} {how}" if many > 0 else f"{_number(-many)} more {how}"
         for how, many in line.joined.items()
     ]
-    told = "; ".join([*(reasons or ["0"]), *joined])
+    told = "; ".join([listed(reasons or ["0"], MOST_REASONS, "; ", apart=True), *joined])
     return f"{line.what:<{width}} {_number(line.read):>11} {_number(line.kept):>11}  {told}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from apportion.commands.shared.options import json_option
-from apportion.commands.shared.places import beside, tell_corpus, write
+from apportion.commands.shared.places import beside, tell_corpus, tell_faces, write
 from apportion.commands.shared.scenario_files import SCENARIO_KINDS, import_scenarios
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def inspect_command(corpus: Path, as_json: bool) -> None:
         click.echo(json.dumps(inspection.to_json(), indent=1, sort_keys=True))
         return
     click.echo(render(inspection, where="--json tells all"))
+    tell_faces(inspection.recorded)
     click.echo(f"next: apportion init {corpus}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from apportion.corpus.account import Cells, current
 from apportion.corpus.files.csvtext import folded, head_letters, read_letters, table_text
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
@@ -26,13 +27,18 @@ _DECIMAL_COMMA = re.compile(r"[+-]?(?:0+,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a file called ``name`` in messages, and its rows as text; a file of zero bytes has neither."""
+    """The columns of a file called ``name`` in messages, and its rows as text; a file of zero bytes has neither.
+
+    Whoever reads a column asks for it (`position`, `optional`, `use`): the account of an import says by name whose
+    cells nobody read.
+    """
 
     name: str
     header: tuple[str, ...]
     rows: Iterator[tuple[int, list[str]]]
     """(line on which it begins, cells), as many cells as columns; a `UnitError` where a row cannot be read."""
-    delimiter: str = ","
+    delimiter: str
+    cells: Cells
 
     def position(self, column: str, otherwise: str = "Export it again.") -> int:
         """Where ``column`` is.
@@ -44,14 +50,22 @@ class Table:
             raise UnitError(
                 f"{self.name}: the file is empty; a first row with {column!r} in it is needed. Export it again."
             )
-        if column in self.header:
-            return self.header.index(column)
+        at = self.optional(column)
+        if at is not None:
+            return at
         hint = did_you_mean(column, self.header, otherwise)
         raise UnitError(f"{self.name}: no column {column!r}; {hint} Found: {_some(self.header)}.")
 
     def optional(self, column: str) -> int | None:
         """Where ``column`` is, None where the file has none."""
-        return self.header.index(column) if column in self.header else None
+        if column not in self.header:
+            return None
+        self.use(column)
+        return self.header.index(column)
+
+    def use(self, *columns: str) -> None:
+        """Say that these columns, which are there, are read."""
+        self.cells.asked.update(map(self.header.index, columns))
 
 
 def read_table(path: Path, name: str, known: Collection[str] = ()) -> Table:
@@ -79,7 +93,8 @@ def parse_table(text: str, path: Path, name: str, known: Collection[str] = ()) -
     if len(set(named)) < len(named):
         twice = next(column for column in named if named.count(column) > 1)
         raise UnitError(f"{name}, line 1: column {twice!r} is there twice. Keep one.")
-    return Table(name, tuple(header), _rows(name, lines, header), whole.delimiter)
+    cells = current().cells(name, header)
+    return Table(name, tuple(header), _rows(name, lines, cells), whole.delimiter, cells)
 
 
 def read_head(path: Path, name: str, known: Collection[str] = ()) -> tuple[tuple[str, ...], bool]:
@@ -112,8 +127,8 @@ def _named(header: Sequence[str], known: Collection[str]) -> list[str]:
     return [name if name in known else spelt.get(folded(name), name) for name in names]
 
 
-def _rows(name: str, lines: Iterator[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    width, beyond = len(header), None
+def _rows(name: str, lines: Iterator[tuple[int, list[str]]], cells: Cells) -> Iterator[tuple[int, list[str]]]:
+    header, width, beyond = cells.header, len(cells.header), None
     last = max((place for place, column in enumerate(header, start=1) if column), default=width)
     for line, row in lines:
         if beyond is None:
@@ -130,6 +145,7 @@ def _rows(name: str, lines: Iterator[tuple[int, list[str]]], header: Sequence[st
                 f"{name}, line {line}: {shortened(nameless)!r} is in a column without a name. "
                 "Name it, or quote the cells that hold the separator."
             )
+        cells.rows += 1
         yield line, row[:width] if beyond else row
 
 

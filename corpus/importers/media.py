@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import not_a_file
 from apportion.corpus.importers.reading.ratings_csv import Row, Score, read_ratings
@@ -81,7 +82,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     doubts: list[Doubt] = []
     for folder in folders:
         try:
-            _session(made, folder, rated.get(clean_name(folder.name), []))
+            scores = rated.get(clean_name(folder.name), [])
+            with account.session("folders", folder.name, {"scores": len(scores)}):
+                _session(made, folder, scores)
         except UnsureSpeakersError as unsure:
             doubts += unsure.doubts
         except (UnitError, InputError) as error:
@@ -116,8 +119,11 @@ def _session_folders(src: Path) -> list[Path]:
         problem = "is a file" if src.exists() else "no such folder"
         put = f" Put it into FOLDER/{src.stem}/ and name FOLDER." if src.suffix.lower() in (*READERS, *SUFFIXES) else ""
         raise InputError(f"{src}: {problem}; a folder with one folder a session is needed.{put}")
-    folders = sorted(path for path in src.iterdir() if path.is_dir() and not path.name.startswith("."))
-    folders = [folder for folder in folders if _recordings(folder) or _transcripts(folder) or _not_files(folder)]
+    there = sorted(path for path in src.iterdir() if path.is_dir() and not path.name.startswith("."))
+    folders = [folder for folder in there if _recordings(folder) or _transcripts(folder) or _not_files(folder)]
+    account.current().read("folders", len(there))
+    for folder in sorted({*there} - {*folders}):
+        account.current().left_out("folders", "no recording and no transcript", 1, folder.name)
     if not folders:
         alone = " It holds one session itself: put that into a folder of its own." if _recordings(src) else ""
         raise InputError(
@@ -135,6 +141,7 @@ def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[Ski
     there = {clean_name(name) for name in known}
     for session_id, rows in ratings.items():
         if clean_name(session_id) not in there:
+            account.current().left_out("scores", "of sessions that are not here", len(rows), rows[0].place)
             hint = did_you_mean(session_id, known, "Add the folder, or remove the rating.")
             yield SkippedSession(session_id, f"{rows[0].place}: there is no folder {session_id!r}; {hint}")
 
@@ -142,7 +149,7 @@ def _unknown(ratings: Mapping[str, list[Row]], known: list[str]) -> Iterator[Ski
 def _heard(folders: Sequence[Path], rated: Mapping[str, list[Row]]) -> dict[str, set[str]]:
     """By `name_key`: the sessions in which somebody is rated or, by captions alone, speaks.
 
-    Captions that are broken are told when their session is read.
+    Captions are read again with their session, where what is broken is told and all of it counted.
     """
     heard: dict[str, set[str]] = {}
     for session_id, rows in rated.items():
@@ -151,7 +158,8 @@ def _heard(folders: Sequence[Path], rated: Mapping[str, list[Row]]) -> dict[str,
     for folder in folders:
         try:
             path = _transcript(folder)
-            said = read_transcript(path).said if path.suffix.lower() in CAPTIONS else ()
+            with account.opened():
+                said = read_transcript(path) if path.suffix.lower() in CAPTIONS else ()
         except (UnitError, InputError):
             continue
         for name in repeated(said):
@@ -179,8 +187,10 @@ class _Made:
 def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     """Add one session, all or nothing."""
     session_id, rows = folder.name, made.rows
-    transcript = read_transcript(_transcript(folder), made.unit)
     files = _recordings(folder)
+    for file in files:
+        account.current().recording(file, None)
+    said = read_transcript(_transcript(folder), made.unit)
     mapped = (folder / CHANNEL_MAP).is_file()
     sides = read_channel_map(folder / CHANNEL_MAP, ()) if mapped else {}
     scores = _scores(folder, rated)
@@ -190,8 +200,8 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
         made.heard,
         made.given,
     )
-    made.labels |= {(session_id, piece.label) for piece in transcript.said if piece.label is not None}
-    settled = settle(transcript.said, session_id, known)
+    made.labels |= {(session_id, piece.label) for piece in said if piece.label is not None}
+    settled = settle(said, session_id, known)
     labels = {label: one.name for one in settled.speakers for label in (one.name, *one.labels)}
     recordings = [probe(path, made.sound_track) for path in files]
     sides = read_channel_map(folder / CHANNEL_MAP, list(labels)) if mapped else {}
@@ -215,8 +225,6 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
             annotator=score.annotator,
             higher_is_better=score.higher_is_better,
         )
-    if transcript.unattributed:
-        remarks.append(f"{transcript.unattributed} pieces of the transcript have no speaker and were left out")
     remarks += [*settled.remarks, *_not_files(folder), *_not_used(folder, SPREADSHEETS)]
     made.speakers += settled.speakers
     made.notes.extend(f"session {session_id}: {text}" for text in remarks)

@@ -15,6 +15,8 @@ NEAR_ZERO = 0.05
 """A share below this is told: whoever measured it has the wrong file, or the wrong person in it."""
 SLACK_S = 1.0
 """How far words may run past the recording: players and transcribers round differently."""
+NO_FACE = "face not looked for"
+"""What is said of films, whose faces take minutes to find: commands add what finds them."""
 Span = tuple[float, float]
 
 
@@ -138,7 +140,7 @@ def _has_audio(media: Sequence[Media], speaker: str) -> bool:
 
 def _row(row: Media, found: Presentation, heard_elsewhere: bool) -> tuple[list[str], list[str]]:
     """What a row of the media table brings, and what is wrong with it."""
-    parts = ["picture"] if row.kind == "video" and found.videos else []
+    parts = [NO_FACE] if row.kind == "video" and found.videos else []
     faults = []
     if row.kind == "video" and found.videos > 1:
         faults.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from apportion.corpus import account
 from apportion.corpus.speakers.markup import voices
 from apportion.corpus.speakers.names import clean_name
 
@@ -56,6 +57,7 @@ def said_in(place: str, raw: str, start_s: float, end_s: float) -> list[Said]:
     """
     found: list[Said] = []
     for voice, text in voices(raw):
+        account.current().read("words", account.words_in([text]))
         name = clean_name(voice or "")
         if name:
             found.append(Said(place, _flat(text), start_s, end_s, name, True, _flat(text), not found))

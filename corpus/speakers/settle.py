@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from apportion.corpus import account
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
 from apportion.corpus.speakers.evidence import OTHERS, Evidence, gather, verdicts
 from apportion.corpus.speakers.labels import LONGEST_LABEL, Cue, Said
@@ -16,6 +17,7 @@ from apportion.corpus.speakers.speakers_file import SpeakersFile
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import first_few, shortened
 
+EMPTY, NOBODYS = "without text", "before anybody is named"
 _COLON = re.compile(r"[:：](?=\s)")
 
 
@@ -78,6 +80,16 @@ def _names(people: Mapping[str, Evidence]) -> dict[str, str]:
     }
 
 
+@dataclass
+class _WholeCue:
+    """What became of a cue, whose pieces may be several: the turns that it begins, and its text without a speaker."""
+
+    place: str
+    turns: list[int] = field(default_factory=list)
+    went_on: bool = False
+    nobodys: bool = False
+
+
 class _Turns:
     """Collects the turns of a session piece by piece."""
 
@@ -87,8 +99,8 @@ class _Turns:
         self._more: dict[int, list[str]] = {}
         self._went_on: list[str] = []
         self._texts: dict[str, str] = {}
-        self._nobodys: list[str] = []
-        self._empty: list[str] = []
+        self._wholes: list[_WholeCue] = []
+        self._read = account.current()
         self._first: Said | None = None
 
     def add(self, piece: Said) -> None:
@@ -96,18 +108,23 @@ class _Turns:
         name = self._names.get(name_key(piece.label)) if piece.label is not None else None
         text = piece.text if name else piece.written
         self._first = self._first or (piece if text else None)
+        if piece.opens:
+            self._wholes.append(_WholeCue(piece.place))
+        whole, words = self._wholes[-1], account.words_in([piece.written])
         if name is not None:
+            self._read.left_out("words", "labels of speakers", words - account.words_in([text]), piece.place)
+            whole.turns.append(len(self._cues))
             self._cues.append(Cue(name, text, piece.start_s, piece.end_s))
-        elif not text:
-            self._empty.append(piece.place)
-        elif piece.changes:
+        elif text and piece.changes:
             raise UnitError(
                 f"{piece.place}: a mark says that another person begins, and no name says who: "
                 f"{shortened(text)!r}. Write the name before the text."
             )
-        elif not self._cues:
-            self._nobodys.append(piece.place)
-        else:
+        elif text and not self._cues:
+            whole.nobodys = True
+            self._read.left_out("words", NOBODYS, words, piece.place)
+        elif text:
+            whole.went_on = True
             self._go_on(piece, text)
 
     def _go_on(self, piece: Said, text: str) -> None:
@@ -123,14 +140,13 @@ class _Turns:
         """All that was added. Raises ``UnitError``: there is text and nobody who says it."""
         if not self._cues and self._first is not None:
             raise UnitError(f'{self._first.place}: no speaker. Write "<v Alice>text" (WebVTT) or "Alice: text".')
-        texts = (" ".join([cue.text, *self._more.get(i, ())]).strip() for i, cue in enumerate(self._cues))
+        texts = [" ".join([cue.text, *self._more.get(i, ())]).strip() for i, cue in enumerate(self._cues)]
         cues = [replace(cue, text=text) for cue, text in zip(self._cues, texts, strict=True) if text]
-        wordless = len(self._cues) - len(cues) + len(self._empty)
+        for whole in self._wholes:
+            self._tell(whole, sum(bool(texts[turn]) for turn in whole.turns))
         remarks = [
             _remark("labels that are known to nothing else are text, which goes on the turn before", self._texts),
             _remark("cues have no label and go on the turn before", self._went_on),
-            _remark("cues come before anybody is named and were left out", self._nobodys),
-            f"{wordless} cues have no text and were left out" if wordless else "",
             _remark(
                 "turns name a speaker in the middle, which may be another turn", _inner_labels(cues, people.keys())
             ),
@@ -138,6 +154,13 @@ class _Turns:
         speakers = _speakers(people, self._names, cues)
         ordered = sorted(cues, key=lambda cue: cue.start_s)
         return Settled(tuple(ordered), speakers, tuple(filter(None, remarks)))
+
+    def _tell(self, whole: _WholeCue, turns: int) -> None:
+        """Where a cue went that begins so many ``turns``."""
+        if turns or whole.went_on:
+            self._read.joined("cues", "several turns in one cue" if turns else "go on the turn before", 1 - turns)
+        else:
+            self._read.left_out("cues", NOBODYS if whole.nobodys else EMPTY, 1, whole.place)
 
 
 def _remark(what: str, places: Sequence[str] | Mapping[str, str]) -> str:

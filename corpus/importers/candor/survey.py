@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import BLANK, number, read_head, read_table
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.candor.folders import SAFE
@@ -126,6 +127,7 @@ def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str 
         id_ = None if id_at is None else row[id_at].strip()
         answer = Answer(f"{name}, line {line}", row[user_at].strip(), known, row[cell_at].strip())
         by_conversation.setdefault(id_, []).append(answer)
+        account.current().read("scores")
     return by_conversation
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import BLANK, Table, number, read_table
 from apportion.corpus.speakers.labels import Cue
 from apportion.foundation.errors import InputError, UnitError
@@ -39,8 +40,6 @@ class Spoken:
     """
 
     turns: tuple[tuple[int, Cue], ...]
-    without_text: int
-    backchannels: int
     overlapping: int
     out_of_order: int
 
@@ -77,13 +76,21 @@ def _lines(table: Table, id_at: int | None) -> list[tuple[str, Line]]:
         reaction = "" if reaction_at is None else row[reaction_at]
         id_ = "" if id_at is None else row[id_at].strip()
         lines.append((id_, Line(line, speaker.strip(), start, stop, " ".join(utterance.split()), reaction.strip())))
+    for what, many in counts([line for _, line in lines]).items():
+        account.current().read(what, many)
     return lines
+
+
+def counts(lines: Sequence[Line]) -> dict[str, float]:
+    """What the account of an import counts in these rows."""
+    heard = sum(line.backchannel.lower() not in BLANK for line in lines)
+    return {"cues": len(lines), "words": account.words_in(line.utterance for line in lines), "backchannels": heard}
 
 
 def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int | None) -> Spoken:
     """Check the rows of one conversation and make turns of them, or of the ``middle`` ones of those with text.
 
-    Backchannels that lie inside another person's turn are counted and never become turns.
+    Backchannels that lie inside another person's turn never become turns.
 
     Raises ``UnitError``: no row, a time that is no number, a turn that ends before it starts, a speaker who is not of
     ``people``, only one person who speaks.
@@ -102,10 +109,14 @@ def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int
     if len(speaking) < 2:
         who = f"only {speaking[0]} speaks" if speaking else "nobody says anything"
         raise UnitError(f"{name}: {who} in the {len(kept)} turns that are wanted; two people are needed.")
+    there, read = {line.line for _, line, _ in kept}, account.current()
+    for line, cue in cues:
+        place, read_here = f"{name}, line {line.line}", counts([line])
+        read.left_out("backchannels", "within another's turn", read_here.pop("backchannels"), place)
+        for what, many in read_here.items() if line.line not in there else ():
+            read.left_out(what, "outside of the middle" if cue.text else "without text", many, place)
     return Spoken(
         turns=tuple((turn, cue) for turn, _, cue in kept),
-        without_text=len(cues) - len(with_text),
-        backchannels=sum(line.backchannel.lower() not in BLANK for _, line, _ in kept),
         overlapping=sum(b.start_s < a.end_s for (_, _, a), (_, _, b) in pairwise(kept)),
         out_of_order=sum(b < a for a, b in pairwise(starts)),
     )

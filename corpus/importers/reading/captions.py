@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.speakers.labels import Said, said_in
 from apportion.foundation.errors import UnitError
@@ -64,15 +65,27 @@ def _blocks(name: str, lines: Sequence[str], vtt: bool) -> Iterator[_Block]:
     heads = _heads(lines, begins, vtt)
     if not begins and not vtt:
         raise UnitError(f"{name}: not a readable SRT file: no line of times (00:00:01,500 --> 00:00:02,500) in it.")
-    before = lines[vtt : heads[begins[0]]] if begins else []
+    before = lines[vtt : heads[begins[0]] if begins else len(lines)]
     stray = "" if vtt else next(filter(str.strip, before), "")
     if stray:
         raise UnitError(f"{name}: {shortened(stray)!r} stands before the first cue. Remove it, or give it times.")
+    read = account.current()
+    read.read("cues", len(begins))
+    read.read("lines", _written(lines))
+    read.kept("lines", vtt)
+    read.left_out("lines", "before the first cue", _written(before), name)
     for cue, number in enumerate(begins, start=1):
         end = heads[begins[cue]] if cue < len(begins) else len(lines)
         start_s, end_s = _seconds(times[number].groups()[:4]), _seconds(times[number].groups()[4:])
         stamp = lines[number].partition("-->")[0].strip()
-        yield _Block(f"{name}, cue {cue} ({stamp})", start_s, end_s, _spoken(lines[number + 1 : end], vtt))
+        place, spoken = f"{name}, cue {cue} ({stamp})", _spoken(below := lines[number + 1 : end], vtt)
+        read.kept("lines", number + 1 - heads[number] + _written(spoken))
+        read.left_out("lines", "comments and styles", _written(below) - _written(spoken), place)
+        yield _Block(place, start_s, end_s, spoken)
+
+
+def _written(lines: Sequence[str]) -> int:
+    return sum(bool(line.strip()) for line in lines)
 
 
 def _heads(lines: Sequence[str], begins: Sequence[int], vtt: bool) -> dict[int, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import decimal_mark, number, parse_table
 from apportion.corpus.files.csvtext import read_letters
 from apportion.foundation.errors import InputError, UnitError
@@ -73,10 +74,13 @@ def read_ratings(path: Path, session_id: str | None = None) -> dict[str, list[Ro
         table = parse_table(text, path, str(path), ("session_id", *NEEDED, *OPTIONAL))
         for column in needed:
             table.position(column, "Add it.")
+        for column in ("session_id", *OPTIONAL):
+            table.optional(column)
         rows = list(table.rows)
     except UnitError as error:
         raise InputError(str(error)) from None
     mark = decimal_mark((row[table.header.index(column)] for _, row in rows for column in FIGURES), table.delimiter)
+    account.current().read("scores", len(rows))
     by_session: dict[str, list[Row]] = {}
     for line, cells in rows:
         values = {column: cell.strip() for column, cell in zip(table.header, cells, strict=True)}

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.textfile import read_json
+from apportion.corpus.importers.reading.asking import choose
 from apportion.corpus.recordings.presentation import Presentation, SoundTrack, present
 from apportion.corpus.speakers.names import clean_name, same_name
 from apportion.foundation.did_you_mean import nearest
@@ -89,14 +91,21 @@ class TrackPart:
 
 
 def probe(path: Path, sound_track: int | None = None) -> Recording:
-    """Look into a recording; ``sound_track`` is the one that is meant where several sound.
+    """Look into a recording; ``sound_track`` is the one that is meant where several sound. None: a person is asked.
 
     Raises ``UnitError``: zero bytes, damaged, neither sound nor picture, several sound tracks and none is meant.
     """
     presentation = present(path, path.name)
+    account.current().recording(path, presentation.end_s)
     if not presentation.videos and not presentation.sounds:
         raise UnitError(f"{path.name}: neither sound nor picture in it. Copy or export it again.")
-    several = sum(track.sounds for track in presentation.sounds) > 1
+    sounding = {str(track): track.number for track in presentation.sounds if track.sounds}
+    several = len(sounding) > 1
+    if several and sound_track is None:
+        chosen = choose(
+            f"{path.name}: {len(sounding)} of its sound tracks sound. Whose voice is meant?", list(sounding)
+        )
+        sound_track = None if chosen is None else sounding[chosen]
     return Recording(path, presentation, presentation.sound(sound_track if several else None, REMEDY), several)
 
 
@@ -152,7 +161,11 @@ def track_parts(
                 chosen.append(_second(part, best[key][1]))
             if key not in best or rank < best[key][0]:
                 best[key] = (rank, part)
-    return [part for _, part in best.values()], notes, chosen
+    parts = [part for _, part in best.values()]
+    for recording in recordings:
+        if all(part.path != recording.path for part in parts):
+            account.current().unused(recording.path, "their people have others, or no channel of their own")
+    return parts, notes, chosen
 
 
 def _second(part: TrackPart, first: TrackPart) -> str:

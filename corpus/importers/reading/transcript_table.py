@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import Table, decimal_mark, parse_table, parsed
 from apportion.corpus.files.csvtext import read_letters
 from apportion.corpus.importers.reading.time_unit import MILLISECONDS, SECONDS, TimeUnit
@@ -47,6 +48,7 @@ def read_cues(path: Path, unit: TimeUnit | None) -> list[TableCue]:
     speaker, text, *times = (column.at for column in columns)
     a_second = [column.a_second(unit) for column in columns[2:]]
     rows = list(table.rows)
+    account.current().said("cues", [row[text] for _, row in rows])
     mark = decimal_mark((row[at] for _, row in rows for at in times), table.delimiter)
     cues = []
     for line, row in rows:
@@ -80,7 +82,7 @@ class _Column:
 
     @property
     def at(self) -> int:
-        return self.table.header.index(self.name)
+        return self.table.position(self.name)
 
     def a_second(self, unit: TimeUnit | None) -> float:
         """What a second is in this column."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import parsed
 from apportion.corpus.files.textfile import read_bytes, read_json, read_text
 from apportion.corpus.importers.reading.captions import read_captions
@@ -16,26 +17,20 @@ from apportion.corpus.importers.reading.transcript_table import read_cues
 from apportion.corpus.importers.reading.whisperx import segment_parts
 from apportion.corpus.speakers.labels import Said
 from apportion.corpus.speakers.names import clean_name
+from apportion.corpus.speakers.settle import EMPTY
 from apportion.foundation.errors import UnitError
 
 CAPTIONS = (".vtt", ".srt")
 """Formats in which a label may be no more than the beginning of a text."""
+POINTS = "points, which last no time"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 TABLES = (".csv", ".tsv")
 UNITLESS = (*TABLES, ".json")
 """Endings of transcripts whose times are bare figures."""
 
 
-@dataclass(frozen=True)
-class Transcript:
-    """What was said, in the order of the file; ``unattributed`` counts pieces without a speaker that were left out."""
-
-    said: tuple[Said, ...]
-    unattributed: int = 0
-
-
-def read_transcript(path: Path, unit: TimeUnit | None = None) -> Transcript:
-    """Read a transcript, its format told by the ending of its name (`READERS`).
+def read_transcript(path: Path, unit: TimeUnit | None = None) -> list[Said]:
+    """What was said, in the order of the file, whose format the ending of its name tells (`READERS`).
 
     ``unit``: of times that are bare figures (`UNITLESS`); None: seconds, unless columns are named otherwise.
 
@@ -43,67 +38,73 @@ def read_transcript(path: Path, unit: TimeUnit | None = None) -> Transcript:
     said. ``InputError``: a file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
     """
     ending = path.suffix.lower()
-    said, unattributed = _table(path, unit) if ending in TABLES else READERS[ending](path)
+    said = _table(path, unit) if ending in TABLES else READERS[ending](path)
     if unit == MILLISECONDS and ending in UNITLESS and ending not in TABLES:
         said = [replace(piece, start_s=piece.start_s / 1000, end_s=piece.end_s / 1000) for piece in said]
     if ending in UNITLESS:
         check_pace(path.name, ((piece.text, piece.start_s, piece.end_s) for piece in said), unit)
     if not any(piece.text or piece.written for piece in said):
         raise UnitError(f"{path.name}: no speech of a known speaker in it. Check the export.")
-    return Transcript(tuple(said), unattributed)
+    return said
 
 
-def _captions(path: Path) -> tuple[list[Said], int]:
-    """WebVTT (voice tags ``<v Alice>``) and SRT; both may say "Alice: text" instead."""
-    return read_captions(path), 0
-
-
-def _textgrid(path: Path) -> tuple[list[Said], int]:
+def _textgrid(path: Path) -> list[Said]:
     """One interval tier a speaker, named after the speaker; empty intervals are silence."""
     from praatio import textgrid
 
     if not read_bytes(path).startswith(UTF16_BOMS):
         read_text(path)  # Says where the file is not UTF-8; praatio would not.
     try:
-        grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=False, reportingMode="silence")
+        grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=True, reportingMode="silence")
     except Exception as error:  # praatio lets whatever its parser runs into escape.
         raise UnitError(
             f"{path.name}: not a readable TextGrid ({type(error).__name__}: {error}). Save it again in Praat."
         ) from None
-    cues = []
+    cues, read = [], account.current()
     for tier in grid.tiers:
-        if isinstance(tier, textgrid.IntervalTier):
-            for entry in tier.entries:
-                place = f"{path.name}, tier {tier.name!r}, {entry.start:g} s"
+        read.said("cues", labels := [entry.label for entry in tier.entries])
+        if not isinstance(tier, textgrid.IntervalTier):
+            read.left_out("cues", POINTS, len(labels), f"{path.name}, tier {tier.name!r}")
+            read.left_out("words", POINTS, account.words_in(labels), f"{path.name}, tier {tier.name!r}")
+            continue
+        for entry in tier.entries:
+            place = f"{path.name}, tier {tier.name!r}, {entry.start:g} s"
+            if entry.label.strip():
                 cues.append(_cue(place, tier.name, entry.label, entry.start, entry.end))
-    return cues, 0
+            else:
+                read.left_out("cues", EMPTY, 1, place)
+    return cues
 
 
-def _whisperx(path: Path) -> tuple[list[Said], int]:
+def _whisperx(path: Path) -> list[Said]:
     """WhisperX after diarisation: ``{"segments": [{"speaker", "start", "end", "text", "words"}, ...]}``."""
     document = read_json(path)
     segments = document.get("segments") if isinstance(document, dict) else None
     if not isinstance(segments, list):
         raise UnitError(f'{path.name}: no list "segments". Only WhisperX\'s JSON is read; or give a VTT, SRT or CSV.')
     cues: list[Said] = []
-    unattributed = 0
+    read = account.current()
+    read.read("cues", len(segments))
     for number, segment in enumerate(segments, start=1):
         place = f"{path.name}, segment {number}"
         if not isinstance(segment, dict):
             raise UnitError(f"{place}: an object is needed.")
-        for speaker, *rest in segment_parts(place, segment):
+        words = account.words_in([str(segment.get("text") or "")])
+        read.read("words", words)
+        for part, (speaker, *rest) in enumerate(segment_parts(place, segment)):
             if speaker is None:
-                unattributed += 1
+                read.left_out("cues", "without a speaker", 1, place)
+                read.left_out("words", "without a speaker", words, place)
             else:
-                cues.append(_cue(place, speaker, *rest))
+                cues.append(replace(_cue(place, speaker, *rest), opens=part == 0))
     if segments and not cues:
         raise UnitError(f"{path.name}: no segment has a speaker. Run WhisperX with --diarize.")
-    return cues, unattributed
+    return cues
 
 
-def _table(path: Path, unit: TimeUnit | None = None) -> tuple[list[Said], int]:
+def _table(path: Path, unit: TimeUnit | None = None) -> list[Said]:
     """CSV or TSV with a header (`apportion.corpus.importers.reading.transcript_table`)."""
-    return [_cue(*cue) for cue in read_cues(path, unit)], 0
+    return [_cue(*cue) for cue in read_cues(path, unit)]
 
 
 def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Said:
@@ -128,8 +129,8 @@ def _figure(value: Any) -> float:
         return math.nan
 
 
-READERS: Mapping[str, Callable[[Path], tuple[list[Said], int]]] = {
-    **dict.fromkeys(CAPTIONS, _captions),
+READERS: Mapping[str, Callable[[Path], list[Said]]] = {
+    **dict.fromkeys(CAPTIONS, read_captions),
     ".textgrid": _textgrid,
     ".json": _whisperx,
     ".csv": _table,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.speakers.names import clean_name
 from apportion.foundation.errors import UnitError
 
@@ -29,17 +30,20 @@ def segment_parts(place: str, segment: Mapping[str, Any]) -> list[Part]:
     if len(set(speakers)) == 1:
         return [(speakers[0], *whole[1:])]
     runs = [list(run) for _, run in groupby(range(len(words)), key=speakers.__getitem__)]
-    ends = _ends(place, str(segment.get("text") or ""), words)
+    whole_text = str(segment.get("text") or "")
+    ends = _ends(place, whole_text, words)
+    cuts = {ends[run[-1]] for run in runs[:-1]} - {0, len(whole_text)}
+    halved = sum(not any(map(str.isspace, whole_text[at - 1 : at + 1])) for at in cuts)
+    account.current().joined("words", "cut in two where another person speaks", -halved)
     parts: list[Part] = []
     for run in runs:
         first = ends[run[0] - 1] if run[0] else 0
-        last = ends[run[-1]] if run is not runs[-1] else len(str(segment.get("text") or ""))
+        last = ends[run[-1]] if run is not runs[-1] else len(whole_text)
         start = next((words[i]["start"] for i in run if words[i].get("start") is not None), None)
         end = next((words[i]["end"] for i in reversed(run) if words[i].get("end") is not None), None)
         before = parts[-1][3] if parts else segment.get("start")
         start = before if start is None else start
-        text = str(segment.get("text") or "")[first:last].strip()
-        parts.append((speakers[run[0]], text, start, start if end is None else end))
+        parts.append((speakers[run[0]], whole_text[first:last].strip(), start, start if end is None else end))
     return parts
 
 

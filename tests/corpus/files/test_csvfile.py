@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apportion.corpus.account import opened
+from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.files.csvfile import decimal_mark, number, parsed, read_head, read_table, whole
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import shortened
@@ -38,6 +40,15 @@ def test_columns_lines_and_long_cells(tmp_path):
     assert table.header == ("", "a", "b") and (table.position("b"), table.optional("c")) == (2, None)
     assert list(table.rows) == [(3, ["1", "two\nlines", "3"]), (5, ["4", "5", "6"])]
     assert shortened("a" * 60) == "a" * 60 and shortened("a" * 61) == "a" * 59 + "…" and number(" 2.5", "", "") == 2.5
+
+
+def test_cells_of_columns_that_nobody_asks_for_are_left_out_by_name(tmp_path):
+    with opened() as account:
+        table = read_table(written(tmp_path, "a,b,,c,d\n1,2,,3,4\n5,6,,7,8\n"), "a.csv")
+        table.position("a"), table.optional("b"), table.optional("e"), table.use("d"), list(table.rows)
+    (cells,) = account.settled(CorpusBuild({}))
+    assert (cells.read, cells.kept) == (10, 6)
+    assert cells.left_out == {"in columns without a name": (2, ("a.csv",)), "in column 'c'": (2, ("a.csv",))}
 
 
 def test_a_header_that_is_missing_or_cannot_be_read(tmp_path):

@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from apportion.corpus.account import opened
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.media import import_corpus
@@ -140,7 +141,10 @@ def test_segments_without_a_speaker_are_told(src):
     (src / "s1" / "transcript.json").write_text(json.dumps({"segments": segments}))
     wav(src / "s1" / "Alice.wav")
     (src / "s1" / "bob.wav").unlink()
-    assert import_corpus(src, {}).notes == ("session s1: 1 pieces of the transcript have no speaker and were left out",)
+    with opened() as account:
+        made = import_corpus(src, {})
+    (cues,) = [line for line in account.settled(made) if line.what == "cues"]
+    assert cues.left_out == {"without a speaker": (1, ("transcript.json, segment 2",))} and made.notes == ()
 
 
 GOOD = "s1,Alice,Bob,fun,3,1,5\n"

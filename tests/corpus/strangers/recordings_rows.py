@@ -183,7 +183,7 @@ ROWS = [
     ),
     told(
         "the film has a picture and a silent sound",
-        r"alice: picture, sound 0 %.*alice\.mp4: the sound is silent",
+        r"alice: face not looked for, sound 0 %.*alice\.mp4: the sound is silent.*faces: apportion probe FILM",
         lambda folder: write_movie(folder / "alice.mp4", PICTURES, sound=SILENCE),
     ),
     told("the transcript goes on after the film", r"is after the end of the session", films("alice.mp4"), ends_s=59.0),

@@ -175,10 +175,16 @@ TOLD = [
         (
             "text before anybody is named",
             vtt("Recording started", ANN, BEN),
-            "1 cues come before anybody is named and were left out",
+            r"cues 3 2 1 before anybody is named \(t\.vtt, cue 1",
             DYAD,
         ),
-        ("cues without text", vtt(ANN, "", "ben: ", BEN), "2 cues have no text and were left out", DYAD),
+        (
+            "words before the first cue",
+            vtt(ANN, BEN).replace("\n\n", "\n\nWelcome!\n\n", 1),
+            r"lines 6 5 1 before the first cue \(t\.vtt\)",
+            DYAD,
+        ),
+        ("cues without text", vtt(ANN, "", "ben: ", BEN), r"cues 4 2 2 without text \(t\.vtt, cue 2", DYAD),
         (
             "a second label in a line",
             vtt(f"{ANN} ben: No.", "ben: Oh."),

@@ -227,6 +227,11 @@ ROWS = [
         written({"s1/transcript.csv": TALK, "ratings.csv": RATINGS, "ratings.tsv": RATINGS}),
         "both ratings.csv and ratings.tsv",
     ),
+    told(
+        "columns that nobody reads",
+        talk(TALK.replace("\n", ",x,\n").replace("text,x,", "text,mood,")),
+        r"cells 19 15 2 in column 'mood' \(transcript\.csv\)",
+    ),
     told("ratings without a row", rated(RATED), "ratings.csv has no rows"),
     told(
         "ratings in a spreadsheet",

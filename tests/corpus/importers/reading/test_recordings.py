@@ -4,8 +4,9 @@ import pytest
 
 from apportion.corpus.importers.reading.recordings import TrackPart, probe, read_channel_map, same_name, track_parts
 from apportion.foundation.errors import InputError, UnitError
+from tests.corpus.importers.reading.test_asking import Terminal
 from tests.corpus.importers.recorded import mp4, wav
-from tests.features.clips import flat, write_movie
+from tests.features.clips import flat, tone, write_movie, write_tracks
 from tests.shared import shared
 
 SIDES = {"L": "Alice", "R": "Bob"}
@@ -18,6 +19,19 @@ def test_probe_tells_what_a_file_is_whatever_its_name(tmp_path):
     found = probe(wav(tmp_path / "a.wav"))
     assert (found.has_video, found.audio_channels, found.duration_s) == (False, 1, 2.0)
     assert not probe(wav(tmp_path / "a.wav").rename(tmp_path / "a.mp4")).has_video
+
+
+@pytest.mark.parametrize(("answer", "channel"), [("1\n", "track0"), ("2\n", "track1"), ("\n", "refused")])
+def test_a_person_says_which_of_two_tracks_counts(tmp_path, monkeypatch, answer, channel):
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", Terminal())
+    path = write_tracks(tmp_path / "a.mkv", (tone(1.0), tone(1.0)))
+    if channel == "refused":
+        with pytest.raises(UnitError, match="2 of its sound tracks sound"):
+            probe(path)
+    else:
+        found = probe(path)
+        assert found.channel() == channel and "which was asked for" in (found.chosen or "")
 
 
 @pytest.mark.parametrize("begins_s", [0.0, 50_000.0, 86_400.0])

@@ -40,7 +40,7 @@ def write(tmp_path, name, text):
 
 def turns(path, *known):
     """What is read of it, where nothing but ``known`` names is known beside."""
-    return settle(read_transcript(path).said, known=Known(recorded=known)).cues
+    return settle(read_transcript(path), known=Known(recorded=known)).cues
 
 
 def textgrid_at(path):
@@ -64,7 +64,7 @@ def textgrid_at(path):
 )
 def test_every_format_says_the_same(tmp_path, name, text):
     path = write(tmp_path, name, text)
-    assert turns(path, "Alice", "Bob Smith") == EXPECTED and read_transcript(path).unattributed == 0
+    assert turns(path, "Alice", "Bob Smith") == EXPECTED
 
 
 def test_textgrids_as_praat_saves_them(tmp_path):
@@ -79,12 +79,6 @@ def test_two_voices_or_a_name_in_one_cue(tmp_path):
     assert turns(path) == (Cue("A", "one", 1.0, 2.0), Cue("B", "two", 1.0, 2.0))
     path = write(tmp_path, "t.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nDr. X: it is 12:30\n")
     assert turns(path, "Dr. X") == (Cue("Dr. X", "it is 12:30", 1.0, 2.0),)
-
-
-def test_whisperx_segments_without_a_speaker_are_counted(tmp_path):
-    segments = [*json.loads(WHISPERX)["segments"], {"start": 4, "end": 5, "text": "hm"}]
-    path = write(tmp_path, "t.json", json.dumps({"segments": segments}))
-    assert turns(path) == EXPECTED and read_transcript(path).unattributed == 1
 
 
 TIMES = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
