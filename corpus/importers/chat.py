@@ -198,8 +198,8 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
 
 
 def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Chat:
-    row = item.value()
-    said = _said(row, keys, place)
+    said = _said(item.found or item.value(), keys, place)
+    row = item.value()  # What is wrong with its rows is told when its words are counted.
     given = None if keys.id is None else find(row, keys.id)
     if given not in (None, ""):
         identifier(given, "id")

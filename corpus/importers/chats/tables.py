@@ -171,11 +171,11 @@ class _Turns:
         """The chat ``name``, with its one score."""
         place = rows[0].place if len(rows) == 1 else f"{rows[0].place} to {rows[-1].place.partition(' ')[2]}"
         scores = [] if score is None else [v for row in rows if not is_blank(v := find(row.cells, score))]
-        once = self._once(self._in_order(name, rows))
-        holds = _held(once, self.used)
-        for what, many in _held(rows, self.used).items():
-            account.current().left_out(what, self.twice, many - holds[what], place)
-        holds |= {"scores": len(scores)}
+        holds = {**_held(rows, self.used), "scores": len(scores)}
+        once, twice = self._once(self._in_order(name, rows))
+        for what, many in _held(twice, self.used).items():
+            account.current().left_out(what, self.twice, many, place)
+            holds[what] -= many
         said = [{"role": find(row.cells, self.speaker), "content": _text(find(row.cells, self.text))} for row in once]
         chat: dict[str, Any] = {"id": name, "messages": said}
         for what in OF_CHATS:
@@ -184,7 +184,7 @@ class _Turns:
             if len(found) > 1:
                 values = listed(list(found), 4)
                 fault = f"its rows hold several values of {key!r}: {values}. One a chat is needed."
-                return Item(place, {}, fault, holds)
+                return Item(place, {"id": name, "messages": said}, fault, holds)
             chat[what] = _plain(next(iter(found.values()), None))
         return Item(place, chat, holds=holds)
 
@@ -200,13 +200,17 @@ class _Turns:
             self.sorted.append(name)
         return [rows[i] for i in order]
 
-    def _once(self, rows: list[_Row]) -> list[_Row]:
-        """The rows but for those that repeat one: a join of tables repeats whole turns."""
+    def _once(self, rows: list[_Row]) -> tuple[list[_Row], list[_Row]]:
+        """The rows, and those that repeat one: a join of tables repeats whole turns."""
         if self.order not in NUMBERED:  # At one moment, the same may be said twice.
-            return rows
+            return rows, []
         columns = (self.order, self.speaker, self.text)
-        once = {tuple(_cell(find(row.cells, column)) for column in columns): row for row in reversed(rows)}
-        return list(reversed(once.values()))
+        once: dict[tuple[str, ...], _Row] = {}
+        twice = []
+        for row in rows:
+            if once.setdefault(tuple(_cell(find(row.cells, column)) for column in columns), row) is not row:
+                twice.append(row)
+        return list(once.values()), twice
 
     def notes(self) -> list[str]:
         notes = []

@@ -51,7 +51,7 @@ SHAPE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, UnitError)
 
 @dataclass(frozen=True)
 class Item:
-    """One object and its place in the file; ``found`` is empty where it is broken, and ``fault`` says how.
+    """One object and its place in the file; ``fault`` says how it is broken, and ``found`` what can be read even so.
 
     ``holds``: how much of what the account has read is in it, where it is made of several rows.
     """
