@@ -163,7 +163,8 @@ def _of_langsmith(place: str, found: Mapping[str, Any]) -> Iterator[Call | Feedb
     for name, figures in (stats if isinstance(stats, dict) else {}).items():
         if isinstance(figures, dict) and not is_blank(figures.get("avg")):
             yield Feedback(place, name, figures["avg"], _about({"call": found.get("id")}), summed_up=True)
-    for child in found.get("child_runs") or ():
+    children = found.get("child_runs")
+    for child in children if isinstance(children, list) else ():
         if isinstance(child, dict) and "run_type" in child and "inputs" in child:
             yield from _of_langsmith(place, {"trace_id": trace, "parent_run_id": found.get("id"), **child})
         else:

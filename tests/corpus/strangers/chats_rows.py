@@ -840,6 +840,13 @@ MORE_TRACES = [
         holds(SAID, 4),
     ),
     row(
+        "LangSmith: runs in a run that are no list",
+        "recovered",
+        chats(run("r1", {"messages": [ASK]}, {"output": "Until six."}, child_runs=3), options=()),
+        "",
+        holds(SAID, id_="t1"),
+    ),
+    row(
         "LangSmith: Parquet",
         "told",
         parquet(
