@@ -47,7 +47,8 @@ OPTIONS = {
     "high": "the high end of the scale",
     "scale": f"what the scores are, instead of low and high: {SCALES}",
     "name": "what the score is called (default: the row's name, else the key of the score)",
-    "score": f"the key of the score, outer.inner for one inside another; of traces, its name; {NONE}: there is none",
+    "score": "the key of the score, outer.inner for one inside another (messages.rating: of each message); of traces, "
+    f"its name; {NONE}: there is none",
     "id": "the key that tells one chat from another",
     "messages": "the key of the list of messages",
     "text": "the key of what was said, in a message or a row",
@@ -148,7 +149,9 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
     is_table = is_table or (not any(map(_is_ours, finder.rows)) and are_turns(finder))
     objects = Keys()
     listed_under = None if is_table else _keys_of_objects(path, items, finder, objects)
-    keys = finder.score(log.scale)
+    of_messages = None if is_table else _score_of_messages(log, finder)
+    listed_under, label = of_messages or (listed_under, None)
+    keys = Keys() if label else finder.score(log.scale)
     score = keys.of.get("score")
     scores = 0 if score is None else len(finder.values(score))
     if is_table:
@@ -157,7 +160,7 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
         reader = log.reader(of_rows=of_turns)
         where = _Keys("messages", "id", score and "score", score, reader, is_table=True, of_turns=of_turns)
     else:
-        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader())
+        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader(), label=label)
     account.current().read("chats", len(items))
     account.current().read("scores", scores)
     keys.of |= objects.of
@@ -172,7 +175,8 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
 
 @dataclass(frozen=True)
 class _Keys:
-    """Where the parts of a chat stand: ``score_name`` is what its key is called in the file."""
+    """Where the parts of a chat stand; ``score_name``: what its key is called in the file, ``label``: that of a
+    message's score."""
 
     lists: str | None
     id: str | None
@@ -181,6 +185,7 @@ class _Keys:
     reader: MessageReader
     is_table: bool = False
     of_turns: bool = False
+    label: str | None = None
 
     def value(self, row: Mapping[str, Any]) -> Any:
         """The score of a chat, None where it has none."""
@@ -194,7 +199,7 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
     session_id = str(given) if has_id else numbered(log.prefix(path), position)
     holds = {"scores": 0 if is_blank(keys.value(item.found)) else 1, **item.holds}
     source = f"chat/{log.prefix(path)}"
-    _import_chat(log, place, session_id, source, holds, lambda: _chat(log, place, session_id, item, keys))
+    _import_chat(log, place, session_id, source, holds, partial(_chat, log, place, session_id, item, keys))
 
 
 def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Chat:
@@ -205,6 +210,8 @@ def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Ch
         identifier(given, "id")
     value = keys.value(row)
     scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
+    if keys.label is not None and keys.lists is not None:
+        scores = _labels(find(row, keys.lists), said, keys.label, place)
     book, holds = account.current(), item.holds
     book.kept(ROWS, len(said) if keys.of_turns else holds.get(ROWS, 0))
     book.kept(CELLS, holds.get(CELLS, 0))
@@ -217,15 +224,16 @@ def _import_chat(
     log: _Log, place: str, session_id: str, source: str, holds: Mapping[str, int], read: Callable[[], Chat]
 ) -> None:
     """Add one chat, all or nothing; ``holds``: what of the account's rows, scores and records is in it."""
-    log.scored += bool(holds["scores"])
     try:
         with account.session("chats", place, holds):
             chat = read()
             _add(log, chat, source)
             settle(chat.said, place)
     except UnitError as error:
+        log.scored += bool(holds["scores"])
         log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
     else:
+        log.scored += bool(chat.scores)
         log.unrated += not chat.scores
 
 
@@ -330,9 +338,11 @@ def _said(row: Mapping[str, Any], keys: _Keys, place: str) -> list[Message]:
             raise UnitError('no list "messages" or "conversations".')
         lists = {name: value for name, value in lists.items() if value} or lists
     for message in (message for messages in lists.values() for message in messages if isinstance(message, dict)):
+        account.current().read("scores", keys.label is not None and not is_blank(find(message, keys.label)))
         for key in score_keys(message):
-            account.current().read("scores")
-            account.current().left_out("scores", f"{shortened(key)!r} of a message, which is not read", place=place)
+            if key != keys.label:
+                account.current().read("scores")
+                account.current().left_out("scores", f"{shortened(key)!r} of a message: see -o score", place=place)
     first, *others = [keys.reader.read(found, SHAPES.get(name, SHAPES["messages"])) for name, found in lists.items()]
     for other in others:
         if [(one.speaker, one.text) for one in first] != [(one.speaker, one.text) for one in other]:
@@ -340,6 +350,36 @@ def _said(row: Mapping[str, Any], keys: _Keys, place: str) -> list[Message]:
             raise UnitError(f"{' and '.join(names)} say different things. Say which holds: -o messages={names[0]}.")
         leave_out(other, "said again in the chat's other list", place)
     return first
+
+
+def _score_of_messages(log: _Log, finder: KeyFinder) -> tuple[str, str] | None:
+    """The list and the key in its messages that the option ``score`` names, if it names such a one.
+
+    Raises ``InputError``: there is no such key, or no scale.
+    """
+    lists, _, key = finder.options.get("score", "").partition(".")
+    messages = [one for row in finder.rows if isinstance(found := row.get(lists), list) for one in found if key]
+    values = [value for one in messages if isinstance(one, dict) and not is_blank(value := find(one, key))]
+    if messages and not values:
+        raise InputError(f"{finder.place}: option score={lists}.{key}: no message has it. Look at what they hold.")
+    _check_scale(log, finder.place, values, key)
+    return (lists, key) if messages else None
+
+
+def _labels(messages: Sequence[Any], said: Sequence[Message], key: str, place: str) -> list[Score]:
+    """The scores of single messages, each with the turn that it is of."""
+    scores = []
+    turn = -1
+    for message, read in zip(messages, said, strict=True):
+        is_turn = read.speaker is not None and read.text is not None
+        turn += is_turn
+        if is_blank(value := find(message, key)):
+            continue
+        if is_turn:
+            scores.append(Score(key.rpartition(".")[2], value, turn=turn))
+        else:
+            account.current().left_out("scores", "of messages that are no turns", place=place)
+    return scores
 
 
 def _own_scale(row: Mapping[str, Any]) -> Scale:

@@ -298,8 +298,22 @@ KEYS = [
         "a thumb on a message",
         "told",
         chats(chat(ASK, ANSWER | {"rating": 1})),
-        "1 'rating' of a message",
+        "1 'rating' of a message: see -o score",
         holds(SAID, 4),
+    ),
+    row(
+        "the same, named by an option",
+        "recovered",
+        chats(
+            unscored(),
+            {"messages": [{"role": "system", "content": "Hm.", "rating": 2}, ASK, ANSWER | {"rating": 5}]},
+            options=(*SCALE, "score=messages.rating"),
+        ),
+        "1 of messages that are no turns",
+        lambda corpus: (
+            [(one["turn"], one["value"], one["name"]) for one in corpus.tables["turn_labels"].to_pylist()]
+            == [(1, 5.0, "rating")]
+        ),
     ),
     row(
         "csat and session_id",
@@ -745,6 +759,8 @@ REFUSED = [
         ("a scale twice", [chat()], (*SCALE, "scale=nps"), "give one of the two"),
         ("messages that are no list", [unscored(said="Hi")], ("messages=said",), "not valid JSON"),
         ("messages that are a number", [unscored(said=3)], ("messages=said",), "said = 3: a list of messages"),
+        ("a score that no message has", [chat()], (*SCALE, "score=messages.stars"), "no message has it"),
+        ("messages' scores without a scale", [chat(ANSWER | {"stars": 5})], ("score=messages.stars",), "have no scale"),
         ("a trace without words", [run("r1", {}, {})], (), "no call in it holds words"),
         (
             "a trace without such a score",
