@@ -170,6 +170,13 @@ MESSAGES = [
         holds([("user", "Is"), SAID[1]], 4),
     ),
     row(
+        "parts of more types than anybody reads",
+        "told",
+        chats(chat(ASK, answer(content=[{"type": f"t{n}"} for n in range(40)]), ANSWER)),
+        "1 t29 .*10 for other reasons",
+        holds(SAID, 4),
+    ),
+    row(
         "reasoning beside the answer",
         "told",
         chats(chat(ASK, answer(content="Until six.", reasoning_content="Hm."))),
@@ -277,6 +284,13 @@ MESSAGES = [
         "recovered",
         file("chats.json", json.dumps({"data": [chat()]}, indent=1), *SCALE),
         "",
+        holds(SAID, 4),
+    ),
+    row(
+        "two lists of chats in an object",
+        "told",
+        file("chats.json", json.dumps({"data": [chat()], "held_out": [chat(), chat()]}), *SCALE),
+        "2 in other lists than 'data' .held_out",
         holds(SAID, 4),
     ),
     row(
@@ -467,6 +481,12 @@ TABLES = [
         table("chat_id turn role text score", *TURNS[::-1]),
         "sorted by 'turn'",
         holds(SAID, 4),
+    ),
+    row(
+        "rows twice, scored otherwise",
+        "refused",
+        table("chat_id turn role text score", *TURNS, (*TURNS[1][:-1], 2)),
+        "several values of 'score': 4, 2",
     ),
     row(
         "rows twice",
@@ -716,6 +736,13 @@ TRACES = [
         chats(run("r1", {"messages": [ASK]}, {"output": "Until six."}, feedback_stats={"csat": {"n": 1, "avg": 4}})),
         "traces of LangSmith",
         holds(SAID, 4, id_="t1"),
+    ),
+    row(
+        "LangSmith: a batch of chats in a run",
+        "told",
+        chats(run("r1", {"messages": [[ASK], [ASK, ANSWER]]}, {"output": "Until six."}), options=()),
+        "2 of other chats of a batch",
+        holds(SAID),
     ),
     row(
         "LangSmith: messages of LangChain",
