@@ -197,7 +197,7 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
     given = None if keys.id is None else find(item.found, keys.id)
     has_id = isinstance(given, str | int) and str(given).strip()
     session_id = str(given) if has_id else numbered(log.prefix(path), position)
-    holds = {"scores": 0 if is_blank(keys.value(item.found)) else 1, **item.holds}
+    holds = {"scores": 0 if is_blank(keys.value(item.found)) else 1, **(item.holds or {})}
     source = f"chat/{log.prefix(path)}"
     _import_chat(log, place, session_id, source, holds, partial(_chat, log, place, session_id, item, keys))
 
@@ -212,7 +212,7 @@ def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Ch
     scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
     if keys.label is not None and keys.lists is not None:
         scores = _labels(find(row, keys.lists), said, keys.label, place)
-    book, holds = account.current(), item.holds
+    book, holds = account.current(), item.holds or {}
     book.kept(ROWS, len(said) if keys.of_turns else holds.get(ROWS, 0))
     book.kept(CELLS, holds.get(CELLS, 0))
     book.joined("scores", "stand in several rows of a chat", max(0, holds.get("scores", 0) - 1))

@@ -40,7 +40,7 @@ NO_SPEAKER = "of the system, tools or functions"
 THOUGHT = "reasoning, which nobody heard"
 
 
-@dataclass
+@dataclass(slots=True)
 class Message:
     """One message: ``text`` of ``speaker``, None where it is no turn; ``apart``: parts that are no speech, by kind.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ class Item:
     place: str
     found: dict[str, Any]
     fault: str = ""
-    holds: Mapping[str, int] = field(default_factory=dict)
+    holds: Mapping[str, int] | None = None
 
     def value(self) -> dict[str, Any]:
         """The object. Raises ``UnitError``: it is broken."""
