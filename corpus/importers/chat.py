@@ -20,7 +20,7 @@ from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, K
 from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, Chat, LeftOut, MessageReader, Score
 from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
 from apportion.corpus.importers.chats.sources import chat_files, read_items
-from apportion.corpus.importers.chats.tables import OF_CHATS, are_turns, chats_of, written_list
+from apportion.corpus.importers.chats.tables import OF_CHATS, ORDER, are_turns, chats_of, moment, written_list
 from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
 from apportion.corpus.importers.chats.traces import chats_of_traces, is_traces
 from apportion.corpus.importers.reading.json_items import Item, first_fault
@@ -62,6 +62,8 @@ class _Log:
     keys: set[str] = field(default_factory=set)
     scores_of_messages: Counter[str] = field(default_factory=Counter)
     stems: Counter[str] = field(default_factory=Counter)
+    turned: list[str] = field(default_factory=list)
+    shared: dict[str, str] = field(default_factory=dict)
     odd: str = ""
     scored: int = 0
     """Chats with a score, whether it can be read or not."""
@@ -77,6 +79,12 @@ class _Log:
 
     def notes(self) -> tuple[str, ...]:
         notes = [*self.told, *self.counts.notes()]
+        if self.turned:
+            which = f"{len(self.turned):,} chats ({listed(self.turned)})"
+            notes.append(f"the messages of {which} stand newest first by their times: they were turned round")
+        if self.shared:
+            who = listed([f"{session}: {names}" for session, names in self.shared.items()])
+            notes.append(f"in {len(self.shared):,} chats several names have one role and are one speaker ({who})")
         for key, many in self.scores_of_messages.items():
             notes.append(f"{many:,} messages hold {key!r}, which may be a score of the turn: it was not read")
         if self.unrated and self.scored:
@@ -183,6 +191,9 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
         messages, shape = _messages(row, keys.lists)
         for message in messages:
             log.scores_of_messages.update(score_keys(message) if isinstance(message, dict) else ())
+        if _is_newest_first(messages):
+            messages = messages[::-1]
+            log.turned.append(session_id)
         chat = Chat(place, session_id, keys.reader.read(messages, shape), scores, said_language(row))
         scale = log.scale or (_own_scale(row) if scores else None)
     except UnitError as error:
@@ -208,6 +219,9 @@ def _add(log: _Log, chat: Chat, place: str, source: str, session_id: str, scale:
     for message in chat.said:
         log.counts.add(message)
     spoken = [(one.speaker, one.text) for one in chat.said if one.speaker is not None and one.text is not None]
+    names = {(one.speaker, one.name) for one in chat.said if one.text is not None and one.name}
+    if len(names) > len({speaker for speaker, _ in names}):
+        log.shared[session_id] = listed(sorted(str(name) for _, name in names))
     for turn, (speaker, text) in enumerate(spoken):
         log.rows.utterance(session_id, turn, speaker, text)
     for score, value, annotator in _annotated(values):
@@ -230,6 +244,15 @@ def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, f
         seen[key] += 1
         who = f"{score.by}-{seen[key]}" if score.by else str(seen[key])
         yield score, value, who if same[key] > 1 else score.by
+
+
+def _is_newest_first(messages: list[Any]) -> bool:
+    """Whether every message has a time or a number, and they count down."""
+    for key in ORDER:
+        when = [moment(message.get(key)) if isinstance(message, dict) else None for message in messages]
+        if None not in when and len(set(when)) > 1:
+            return when == sorted(when, key=lambda one: one or 0.0, reverse=True)
+    return False
 
 
 def _is_ours(row: Mapping[str, Any]) -> bool:

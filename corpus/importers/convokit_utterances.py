@@ -64,7 +64,10 @@ class Utterance:
 
     def id(self, *keys: str) -> str | None:
         """The id under the first of ``keys`` that it has, None where there is none; an UnitError where it is none."""
-        key = next((key for key in keys if self.values.get(key) is not None), None)
+        key = next(
+            (key for key in keys if self.values.get(key) not in (None, "") and self.values[key] == self.values[key]),
+            None,
+        )
         return None if key is None else identifier(self.values[key], f"{self.place}: {key}")
 
 

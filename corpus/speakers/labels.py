@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from apportion.corpus.speakers.markup import voices
-from apportion.corpus.speakers.names import clean_name
+from apportion.corpus.speakers.names import clean_name, is_seen
 
 LONGEST_LABEL = 60
 _LABEL = re.compile(
@@ -81,4 +81,4 @@ def _candidate(line: str) -> tuple[str | None, str]:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.split()) if is_seen(text) else ""

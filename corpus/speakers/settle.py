@@ -17,6 +17,8 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import first_few, shortened
 
 _COLON = re.compile(r"[:：](?=\s)")
+_AT_ONCE_S = 0.05
+"""Captions that follow each other so soon are one text that rolls on."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,11 @@ class _Turns:
             _remark("cues come before anybody is named and were left out", self._nobodys),
             f"{wordless} cues have no text and were left out" if wordless else "",
             _remark(
+                "turns say again what their speaker has just said (captions that roll, or cues that are there twice): "
+                "each counts as a turn unless you remove it",
+                _repeated(cues),
+            ),
+            _remark(
                 "turns name a speaker in the middle, which may be another turn", _inner_labels(cues, people.keys())
             ),
         ]
@@ -143,6 +150,25 @@ class _Turns:
 def _remark(what: str, places: Sequence[str] | Mapping[str, str]) -> str:
     shown = list(places.values()) if isinstance(places, Mapping) else list(places)
     return f"{len(shown):,} {what} ({first_few(shown)})" if shown else ""
+
+
+def _repeated(cues: Sequence[Cue]) -> list[str]:
+    """Turns that begin with all words of their speaker's turn before, without a pause between the two."""
+    last: dict[str, Cue] = {}
+    found = []
+    for cue in sorted(cues, key=lambda cue: cue.start_s):
+        before = last.get(cue.speaker)
+        goes_on = before is not None and cue.start_s <= before.end_s + _AT_ONCE_S
+        # "Yes" after "Yes" may be two; the same at one moment is not.
+        if (
+            before
+            and goes_on
+            and f"{cue.text} ".startswith(f"{before.text} ")
+            and (" " in before.text or cue.start_s == before.start_s)
+        ):
+            found.append(f"{cue.speaker!r} at {cue.start_s:g} s: {shortened(cue.text)!r}")
+        last[cue.speaker] = cue
+    return found
 
 
 def _inner_labels(cues: Sequence[Cue], keys: Collection[str]) -> list[str]:

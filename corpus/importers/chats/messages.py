@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from apportion.corpus.files.jsontext import kind_of, shown
+from apportion.corpus.speakers.names import is_seen
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import listed
 
@@ -29,20 +30,32 @@ SHAPES = {"messages": ("role", "content"), "conversations": ("from", "value")}
 SPOKEN = {"text": ("text", "content", "value"), "refusal": ("refusal",), "audio": ("transcript",)}
 """Parts of a message that are speech, and the keys under which the words stand."""
 KINDS = {"input_text": "text", "output_text": "text", "output_audio": "audio", "input_audio": "audio"}
-REASONING = ("reasoning", "reasoning_content", "thinking", "redacted_thinking")
+REASONING = ("reasoning", "reasoning_content", "thinking", "redacted_thinking", "reasoningContent")
 CALLS = ("tool_calls", "function_call")
+PART_KINDS = ("type", "kind", "part_kind", "content_type")
+LANGCHAIN = {"human": "user", "ai": "assistant", "HumanMessage": "user", "AIMessage": "assistant"}
+LANGCHAIN |= {
+    "AIMessageChunk": "assistant",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
+_CALL = re.compile(r"\s*<(tool_call|function_call)>.*?</\1>\s*", re.DOTALL)
+"""How open models write a call into their text."""
 _THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
 MOST_KEYS = 12
 
 
 @dataclass
 class Message:
-    """One message: ``text`` of ``speaker``, None where it is no turn; ``apart``: what of it is no speech, by kind."""
+    """One message: ``text`` of ``speaker``, None where it is no turn; ``apart``: what of it is no speech, by kind;
+    ``name``: who of those that have the role."""
 
     speaker: str | None = None
     text: str | None = None
     apart: Counter[str] = field(default_factory=Counter)
     reasoning: bool = False
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,7 @@ class LeftOut:
                 " and ".join(sorted(message.apart)) or ("reasoning alone" if message.reasoning else "empty")
             ] += 1
         else:
-            self.blank += not message.text.strip()
+            self.blank += not is_seen(message.text)
             self.parts.update(message.apart)
 
     def notes(self) -> tuple[str, ...]:
@@ -134,7 +147,7 @@ class MessageReader:
                 message.speaker == TARGET
                 and after.speaker is None
                 and message.text is not None
-                and not message.text.strip()
+                and not is_seen(message.text)
             ):
                 message.text = None  # It called the tool that answers next.
                 message.apart["before a tool's answer"] += 1
@@ -143,7 +156,13 @@ class MessageReader:
     def _message(self, position: int, message: Any, shape: tuple[str, str]) -> Message:
         role = self._role(message, shape)
         if role is None:
-            raise UnitError(f'message {position}: an object with "{shape[0]}" and "{shape[1]}" is needed.')
+            found = (
+                f"found the keys {listed(list(message), MOST_KEYS)}" if isinstance(message, dict) else shown(message)
+            )
+            raise UnitError(
+                f'message {position}: an object with "{shape[0]}" and "{shape[1]}" is needed, {found}. '
+                "Where other keys hold them: -o speaker=KEY -o text=KEY."
+            )
         label = role.strip().casefold() if isinstance(role, str) else ""
         if label in NOBODY or label in NO_MESSAGE:
             return Message()
@@ -157,9 +176,10 @@ class MessageReader:
         return self._said(speaker, self._unwrapped(message, shape), shape)
 
     def _unwrapped(self, message: Mapping[str, Any], shape: tuple[str, str]) -> Any:
-        """The message itself, which LangChain puts under "data"."""
-        is_wrapped = isinstance(message.get("data"), dict) and not any(key in message for key in self._keys(shape))
-        return message["data"] if is_wrapped else message
+        """The message itself, which LangChain puts under "data" or "kwargs"."""
+        inner = message.get("kwargs" if "lc" in message else "data")
+        is_wrapped = isinstance(inner, dict) and not any(key in message for key in self._keys(shape))
+        return inner if is_wrapped else message
 
     def _role(self, message: Any, shape: tuple[str, str]) -> Any:
         if not isinstance(message, dict):
@@ -168,6 +188,8 @@ class MessageReader:
             if message.get(key) is not None:
                 found = message[key]
                 return found.get("role", found) if isinstance(found, dict) else found
+        if "lc" in message and isinstance(message.get("id"), list) and message["id"]:
+            return LANGCHAIN.get(str(message["id"][-1]))
         known = message.get("type")  # LangChain's and the newer OpenAI lists say it there.
         return known if known in (*SPEAKERS, *NOBODY, *NO_MESSAGE) else None
 
@@ -193,14 +215,16 @@ class MessageReader:
         return (self.text_key,) if self.text_key else (shape[1], *WHAT)
 
     def _has_content(self, message: Mapping[str, Any], shape: tuple[str, str]) -> bool:
-        keys = (*self._keys(shape), *CALLS, *REASONING, "refusal", "audio", "data", "type")
+        keys = (*self._keys(shape), *CALLS, *REASONING, "refusal", "audio", "data", "kwargs", "type")
         return any(key in message for key in keys)
 
     def _said(self, speaker: str, message: Any, shape: tuple[str, str]) -> Message:
         said, texts = Message(speaker), []
         if not isinstance(message, dict):
             message = {shape[1]: message}
-        content = next((message[key] for key in self._keys(shape) if message.get(key) is not None), None)
+        held = [message[key] for key in self._keys(shape) if message.get(key) is not None]
+        content = next((one for one in held if not _is_nothing(one)), next(iter(held), None))
+        said.name = message["name"] if isinstance(message.get("name"), str) else None
         texts += list(_texts(content, said))
         for kind in ("refusal", "audio"):
             if message.get(kind) is not None:
@@ -210,12 +234,18 @@ class MessageReader:
         if speaker == TARGET:
             text, thoughts = _THOUGHT.subn("", text, count=1) if _THOUGHT.match(text) else (text, 0)
             said.reasoning |= thoughts > 0
+            text, calls = _CALL.subn("\n", text)
+            said.apart.update({"tool calls": calls} if calls else {})
         if any(message.get(key) for key in CALLS):
             said.apart["tool calls"] += 1
         # Somebody who answers nothing has had a turn; who thinks or calls a tool goes on.
         is_blank_turn = isinstance(content, str) and not said.apart and not said.reasoning
-        said.text = text if text.strip() or is_blank_turn else None
+        said.text = text if is_seen(text) or is_blank_turn else None
         return said
+
+
+def _is_nothing(content: Any) -> bool:
+    return not content or (isinstance(content, str) and not is_seen(content))
 
 
 def _texts(content: Any, said: Message) -> Iterator[str]:
@@ -241,9 +271,11 @@ def _part(part: Any, said: Message) -> Iterator[str]:
     if isinstance(part.get("parts"), list):  # ChatGPT's own export: {"content_type": "text", "parts": ["..."]}.
         yield from _texts(part["parts"], said)
         return
-    kind = part.get("type", part.get("kind", part.get("content_type", "text")))
+    kind = next((part[key] for key in PART_KINDS if key in part), "text")
     kind = kind if isinstance(kind, str) else shown(kind)
-    plain = KINDS.get(kind, kind)
+    if kind == "text" and part and _words(part, kind) is None:
+        kind = str(next(iter(part)))  # Gemini's and Bedrock's parts have no type: {"functionCall": {...}}.
+    plain = "reasoning" if part.get("thought") is True else KINDS.get(kind, kind)
     words = _words(part, plain)
     if words is not None:
         yield words

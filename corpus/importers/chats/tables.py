@@ -54,10 +54,23 @@ def read_rows(path: Path) -> list[Item]:
     if path.name.lower().removesuffix(".gz").endswith(TEXT_TABLES):
         try:
             table = csvfile.read_table(path, str(path))
-            return [Item(f"line {line}", dict(zip(table.header, row, strict=True))) for line, row in table.rows]
+            lines = list(table.rows)
+            figures = [at for at in range(len(table.header)) if _has_decimal_commas(lines, at, table.delimiter)]
+            for _, row in lines:
+                for at in figures:
+                    row[at] = row[at].replace(",", ".")
+            return [Item(f"line {line}", dict(zip(table.header, row, strict=True))) for line, row in lines]
         except UnitError as error:
             raise InputError(str(error)) from None
     return [Item(f"row {number}", row) for number, row in enumerate(_arrow_rows(path), start=1)]
+
+
+def _has_decimal_commas(lines: list[tuple[int, list[str]]], at: int, delimiter: str) -> bool:
+    """Whether a column holds figures alone, and the comma in them stands before decimals for certain."""
+    cells = [row[at] for _, row in lines if not is_blank(row[at])]
+    return csvfile.decimal_mark(cells, delimiter) == "," and all(
+        csvfile.parsed(cell, ",") is not None for cell in cells
+    )
 
 
 def _arrow_rows(path: Path) -> list[dict[str, Any]]:
@@ -252,7 +265,7 @@ def moment(value: Any) -> float | None:
 
 def _cell(value: Any) -> str:
     """A cell as text: 3.0, which pandas makes of 3 where a column has gaps, is 3."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def _text(value: Any) -> Any:

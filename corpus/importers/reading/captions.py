@@ -14,7 +14,9 @@ from apportion.foundation.truncate import shortened
 
 _STAMP = r"(?:(\d{1,10}):)?([0-5]?\d):([0-5]?\d)(?:[.,](\d{3,9}))?"
 _TIMES = re.compile(rf"\s*{_STAMP}\s*-->\s*{_STAMP}(?:\s.*)?")
-_BROKEN_TIMES = re.compile(r"\s*[\d:.,]+\S*\s*-->|\s*-->")
+_CLOCK = r"\d+:\d\d(?::\d\d)?(?:[.,:;]\d+)?"
+_BROKEN_TIMES = re.compile(rf"\s*(?:[\d:.,]+\S*\s*-->|-->|\W?{_CLOCK}\s*[^\w\s.,]{{1,4}}\s*{_CLOCK}\s*$)")
+"""Also two clock times with another sign between them: word processors make one of "-->"."""
 _COMMENT = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 
 

@@ -35,7 +35,7 @@ def check_pace(name: str, spans: Iterable[tuple[str, float, float]], unit: TimeU
     ``spans``: (text, start, end) of each cue, in seconds if ``unit`` is right.
 
     Raises ``UnitError``: the times are thousandfold, and nobody said that they are seconds; or they were said to be
-    milliseconds, and are a thousandth.
+    milliseconds, and are a thousandth, or thousandfold as well (microseconds).
     """
     said = [(start, end, text) for text, start, end in spans if text.strip()]
     timed = [(end - start, text) for start, end, text in said if end > start]
@@ -48,6 +48,8 @@ def check_pace(name: str, spans: Iterable[tuple[str, float, float]], unit: TimeU
     lasts = f"{name}: {shortened(text, 40)!r} lasts {length:,.10g} s, if its times are"
     if unit is None and pace > SLOWEST_S:
         raise UnitError(f"{lasts} seconds. Say what they are: -o time_unit=ms, or -o time_unit=s if it is so.")
+    if unit == MILLISECONDS and pace > SLOWEST_S:
+        raise UnitError(f"{lasts} milliseconds. Divide them, so that they are seconds or milliseconds.")
     if unit == MILLISECONDS and pace < FASTEST_S:
         raise UnitError(f"{lasts} milliseconds. Say -o time_unit=s, and import it apart from those in milliseconds.")
 
