@@ -151,7 +151,11 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
         reader = log.reader(of_rows="text" in objects.of)
         where = _Keys("messages", "id", score and "score", score, reader, is_table=True)
     else:
-        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader())
+        titled = len(finder.values("name")) > 1 and all_differ(finder.values("name"))
+        objects.notes += [
+            "'name' differs in each chat: it is taken for a title, not for what the score is called"
+        ] * titled
+        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader(), titled=titled)
     keys.of |= objects.of
     keys.notes += objects.notes
     _tell_keys(log, path, finder, keys, is_table=is_table)
@@ -172,6 +176,8 @@ class _Keys:
     score_name: str | None
     reader: MessageReader
     is_table: bool = False
+    titled: bool = False
+    """Whether ``name`` is what each chat is called, not what its score is."""
 
     def value(self, row: Mapping[str, Any]) -> Any:
         """The score of a chat, None where it has none."""
@@ -341,7 +347,7 @@ def _name(log: _Log, row: Mapping[str, Any], keys: _Keys) -> str:
     """What the score is called: beside a key of another name, or in a table, ``name`` may be anybody's."""
     if keys.score_name != "score":
         return (keys.score_name or "score").rpartition(".")[2]
-    name = (None if keys.is_table else row.get("name")) or "score"
+    name = (None if keys.is_table or keys.titled else row.get("name")) or "score"
     if not isinstance(name, str):
         raise UnitError(f"name = {shown(name)}: a text is needed, got {kind_of(name)}.")
     return name

@@ -52,7 +52,9 @@ class Utterance:
         """(speaker, text); an UnitError where one of them is no text."""
         speaker, text = self.values.get("speaker", self.values.get("user")), self.values.get("text")
         if not isinstance(speaker, str) or not isinstance(text, str):
-            raise UnitError(f"{self.place}, utterance {shown(self.values.get('id'))}: no speaker or no text.")
+            raise UnitError(
+                f"{self.place}, utterance {shown(self.values.get('id'))}: no speaker or no text. Both must be texts."
+            )
         return speaker, text
 
     def meta(self) -> Mapping[str, Any]:

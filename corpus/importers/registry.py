@@ -55,7 +55,8 @@ def import_to(
         imported = importer(src, options) if kind in KINDS else _brought(kind, importer, src, options)
     if imported.tables["sessions"].num_rows == 0:
         # All of them: no folder is there to keep what is not said.
-        causes = "\n".join(f"left out: {item}" for item in imported.left_out)
+        told = (f"left out: {item}" for item in imported.left_out)
+        causes = "\n".join(told) or "\n".join(f"note: {note}" for note in imported.notes)
         raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
     with errors_called(f"import {kind}"):
         lines = account.settled(imported)

@@ -17,6 +17,7 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import first_few, shortened
 
 _COLON = re.compile(r"[:：](?=\s)")
+_BRACKETED = re.compile(rf"[(\[]([^()\[\]]{{1,{LONGEST_LABEL}}})[)\]](?=\s)")
 _AT_ONCE_S = 0.05
 """Captions that follow each other so soon are one text that rolls on."""
 
@@ -180,6 +181,9 @@ def _inner_labels(cues: Sequence[Cue], keys: Collection[str]) -> list[str]:
             if inner is not None:
                 found.append(f"{cue.speaker!r} at {cue.start_s:g} s: '{inner}:'")
                 break
+        else:
+            named = (mark[0] for mark in _BRACKETED.finditer(cue.text) if name_key(mark[1]) in keys)
+            found += [f"{cue.speaker!r} at {cue.start_s:g} s: '{mark}'" for mark in list(named)[:1]]
     return found
 
 

@@ -191,6 +191,8 @@ class MessageReader:
         if "lc" in message and isinstance(message.get("id"), list) and message["id"]:
             return LANGCHAIN.get(str(message["id"][-1]))
         known = message.get("type")  # LangChain's and the newer OpenAI lists say it there.
+        if isinstance(known, str) and not any(key in message for key in (*self._keys(shape), "data")):
+            return known if known in SPEAKERS else NO_MESSAGE[0]  # It says what it is, and no words.
         return known if known in (*SPEAKERS, *NOBODY, *NO_MESSAGE) else None
 
     def _speaker(self, label: str) -> str | None:

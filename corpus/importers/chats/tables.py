@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -29,6 +30,7 @@ ARROW_TABLES = (".parquet", ".arrow")
 MOST_ROWS = 2_000_000
 MOST_OF_A_CELL = 1 << 20
 """Letters of a Python list that are read: reading one takes a hundred times its size."""
+_ROUNDED = re.compile(r"\d[.,]\d+E\+\d\d")
 MOST_BYTES = 1 << 29
 """How much a Parquet or Arrow file may hold: a small file can hold many times its own size."""
 NUMBERED = (
@@ -141,7 +143,13 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     for row in rows:
         if is_blank(find(row.cells, id_)):
             raise InputError(f"{path}, {row.place}, column {id_}: empty, so nobody knows whose turn it is. Fill it in.")
-        by_chat.setdefault(_cell(find(row.cells, id_)), []).append(row)
+        name = _cell(find(row.cells, id_))
+        if _ROUNDED.fullmatch(name):
+            raise InputError(
+                f"{path}, {row.place}, column {id_}: {name} is a number that a spreadsheet has cut, so that several "
+                "chats may have one id. Export it again with that column as text."
+            )
+        by_chat.setdefault(name, []).append(row)
     turns = _Turns(speaker, text, order)
     chats = [turns.chat(name, of_chat, score) for name, of_chat in by_chat.items()] + broken
     if order is not None:

@@ -156,7 +156,7 @@ def _chat(session: str, traces: list[list[Call]], reader: MessageReader, told: _
             told.repeated += len(before) + len(exchange) - len(said)
         answered[trace[0].trace] = len(_spoken(said)) - 1
     if not said:
-        raise UnitError("no call in it holds words of a user and an answer.")
+        raise UnitError("no call in it holds words of a user and an answer. Export inputs and outputs, too.")
     return Chat(traces[0][0].place, session, said), answered
 
 

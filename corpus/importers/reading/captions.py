@@ -80,7 +80,8 @@ def _blocks(name: str, lines: Sequence[str], vtt: bool) -> Iterator[_Block]:
 def _heads(lines: Sequence[str], begins: Sequence[int], vtt: bool) -> dict[int, int]:
     """By the line of a cue's times, the line on which the cue begins: that of its counter, if it has one.
 
-    A number above the times is a counter where a blank line is above it, or where it counts on; else it was said.
+    A number above the times is a counter where a blank line is above it, or where it counts on or begins anew; else it
+    was said.
     """
     heads, last = {}, 0
     for number in begins:
@@ -88,7 +89,8 @@ def _heads(lines: Sequence[str], begins: Sequence[int], vtt: bool) -> dict[int, 
         apart = number < 2 or not lines[number - 2].strip() or number - 2 in heads
         named = vtt and bool(above) and number > 1
         counter = int(above) if above.isdecimal() and len(above) < 10 else 0
-        is_head = above and "-->" not in above and ((apart and (named or above.isdecimal())) or counter == last + 1)
+        counts = counter == last + 1 or (counter == 1 and last > 0)
+        is_head = above and "-->" not in above and (counts or (apart and (named or above.isdecimal())))
         heads[number] = number - 1 if is_head else number
         last = counter if is_head else last
     return heads
