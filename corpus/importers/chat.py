@@ -45,6 +45,8 @@ OPTIONS = {
     "target": "the role of who is rated (default: assistant, gpt, agent, ...)",
 }
 MOST_KEYS = 12
+MARKS = ("deleted", "is_deleted", "hidden", "retracted", "error", "is_error")
+"""Keys of a message that say that it may not have been seen."""
 OURS = ("id", "score", "low", "high", "name", "language", "lang", *SHAPES)
 
 
@@ -60,6 +62,7 @@ class _Log:
     counts: LeftOut = field(default_factory=LeftOut)
     told: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    marked: Counter[str] = field(default_factory=Counter)
     scores_of_messages: Counter[str] = field(default_factory=Counter)
     stems: Counter[str] = field(default_factory=Counter)
     turned: list[str] = field(default_factory=list)
@@ -85,6 +88,10 @@ class _Log:
         if self.shared:
             who = listed([f"{session}: {names}" for session, names in self.shared.items()])
             notes.append(f"in {len(self.shared):,} chats several names have one role and are one speaker ({who})")
+        for key, many in self.marked.items():
+            notes.append(
+                f"{many:,} messages are marked as {key!r}: they are turns all the same; remove what nobody saw"
+            )
         for key, many in self.scores_of_messages.items():
             notes.append(f"{many:,} messages hold {key!r}, which may be a score of the turn: it was not read")
         if self.unrated and self.scored:
@@ -196,7 +203,9 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
         scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
         messages, shape = _messages(row, keys.lists)
         for message in messages:
-            log.scores_of_messages.update(score_keys(message) if isinstance(message, dict) else ())
+            if isinstance(message, dict):
+                log.scores_of_messages.update(score_keys(message))
+                log.marked.update(key for key in MARKS if message.get(key))
         if _is_newest_first(messages):
             messages = messages[::-1]
             log.turned.append(session_id)

@@ -37,7 +37,7 @@ NUMBERED = (
     *("turn", "turn_id", "turn_index", "turn_number", "message_index", "index", "position", "seq", "sequence", "order"),
     "step",
 )
-ORDER = (*NUMBERED, "timestamp", "created_at", "sent_at", "datetime", "time", "date")
+ORDER = (*NUMBERED, "timestamp", "ts", "created_at", "sent_at", "datetime", "time", "date")
 TEXTS = ("content", "text", "message", "utterance", "body", "utterance_text", "message_text", *WHAT)
 SPEAKERS_COLUMNS = (*WHO, "speaker_role", "sender_type", "author_role", "participant")
 OF_CHATS = ("score", "low", "high", "language", "lang")

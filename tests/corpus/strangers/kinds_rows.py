@@ -137,6 +137,7 @@ CHATS = [
         ("newest first", "told",
          chats.chats({"messages": [{**ANSWER, "timestamp": 2}, {**ASK, "timestamp": 1}], "score": 4}),
          "newest first by their times: they were turned round", RATED),
+        ("an answer that was deleted", "told", _message({**ANSWER, "deleted": True}), "marked as 'deleted'", RATED),
         ("several people of one role", "told", chats.chats({"messages": TWO_NAMES, "score": 4}), "Ann, Ben", None),
         ("a title called name", "told", chats.chats(chats.chat(name="Monday"), chats.chat(name="Trip")),
          "taken for a title", _shortened),
