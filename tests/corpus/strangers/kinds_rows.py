@@ -113,6 +113,10 @@ EVENTS = [
 ]
 TRACE = {"id": "t", "projectId": "p", "sessionId": "s", "input": "Is it open?", "output": "Until six."}
 MOOD = {"id": "f", "name": "mood", "value": 0, "stringValue": "happy", "dataType": "CATEGORICAL", "traceId": "t"}
+GERMAN = [
+    {"role": "user", "content": "Ich habe gestern meine Bestellung bekommen, aber leider ist die Tasse zerbrochen."},
+    {"role": "assistant", "content": "Das tut mir sehr leid, ich schicke Ihnen sofort eine neue Tasse ohne Kosten."},
+]
 TWO_NAMES = [{**ASK, "name": "Ann"}, {**ASK, "name": "Ben"}, ANSWER]
 CHATS = [
     chats.row(fault, outcome, write, says, look)
@@ -138,6 +142,8 @@ CHATS = [
          chats.chats({"messages": [{**ANSWER, "timestamp": 2}, {**ASK, "timestamp": 1}], "score": 4}),
          "newest first by their times: they were turned round", RATED),
         ("an answer that was deleted", "told", _message({**ANSWER, "deleted": True}), "marked as 'deleted'", RATED),
+        ("German that is said to be English", "told", chats.chats(chats.chat(*GERMAN, language="en_US")),
+         "said to be English, but the words look German", None),
         ("several people of one role", "told", chats.chats({"messages": TWO_NAMES, "score": 4}), "Ann, Ben", None),
         ("a title called name", "told", chats.chats(chats.chat(name="Monday"), chats.chat(name="Trip")),
          "taken for a title", _shortened),
