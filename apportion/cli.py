@@ -28,15 +28,16 @@ GOES_ON = "What is finished is kept: run the same command again to go on."
 def cli() -> None:
     """Turn one score per conversation into a reward for every turn.
 
-    Start with `apportion import` (your data to a corpus), `apportion init` (a configuration for it) and
-    `apportion run` (rewards, reward model, evaluation, aligned policy, report). `apportion demo` shows it all on
-    the bundled synthetic corpus.
+    Start with `apportion start FILE` (what it is, and first rewards), or step by step with `apportion import` (your
+    data to a corpus), `apportion init` (a configuration for it) and `apportion run` (rewards, reward model,
+    evaluation, aligned policy, report). `apportion demo` shows it all on the bundled synthetic corpus.
     """
 
 
 COMMANDS = {
     "doctor": "machine:doctor_command",
     "demo": "runs:demo_command",
+    "start": "start:start_command",
     "import": "corpus:import_command",
     "inspect": "corpus:inspect_command",
     "init": "init:init_command",
