@@ -1,4 +1,4 @@
-"""The first rewards of a new corpus: a short configuration, methods that learn nothing, and whether the sums are exact."""
+"""The first rewards of a new corpus: a short configuration, methods that learn nothing, sums that are checked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from apportion.corpus.languages.names import in_words, understands
 from apportion.corpus.languages.settling import languages_found
@@ -18,9 +19,10 @@ from apportion.pipeline.config import Config, load_config
 from apportion.pipeline.engine.load_corpus import REWARDS_WITHOUT
 from apportion.pipeline.stages.registry import STAGES
 
+if TYPE_CHECKING:
+    from apportion.pipeline.execution.summary import RunSummary
+
 ENGLISH, ANY = "reactions-en", "uniform"
-UNSEEN = ("features", "verbalize")
-"""Stages that measure recordings: these methods read words."""
 _NEAR = 1e-6
 
 
@@ -49,7 +51,9 @@ def choose_methods(sessions: Mapping[str, Session], *, rated: bool) -> Choice:
             f"{REWARDS_WITHOUT} Or give the sessions scores and start again."
         )
     if not english:
-        return Choice((ANY,), f"the sessions are in other languages than English ({told}): each turn has the same share")
+        return Choice(
+            (ANY,), f"the sessions are in other languages than English ({told}): each turn has the same share"
+        )
     if not rated:
         return Choice((ENGLISH,), f"it reads replies in English, and leaves {told} sessions out")
     return Choice((ENGLISH, ANY), f"{ENGLISH} reads the replies of {english:,} English sessions; {ANY} all ({told})")
@@ -79,20 +83,19 @@ class Rewards:
         return self.farthest < _NEAR
 
 
-def make_rewards(path: Path, *, quiet: bool) -> tuple[int, Mapping[str, Rewards]]:
-    """Run the methods of a configuration, no more: the exit code of the run, and what came of it by method.
+def make_rewards(path: Path, *, quiet: bool) -> tuple[RunSummary, Mapping[str, Rewards]]:
+    """Run the methods of a configuration, no more: the run's summary, and what came of it by method.
 
-    Raises ``InputError``, ``UnitError``: as `apportion run`.
+    Raises ``InputError``, ``UnitError``: as `apportion run`; no rewards came of it.
     """
     from apportion.pipeline.execution.local import run_locally
 
-    config = load_config(path).with_run(skip_stages=UNSEEN)
-    stages = [name for name in STAGES if STAGES.group(name) == "decompose"]
-    summary = run_locally(config, stages, quiet=quiet)
-    failures = summary.quarantined
+    # Whoever runs it later measures faces; here nothing is to be said of models for them.
+    config = load_config(path).with_emotion_model("none", path.parent)
+    summary = run_locally(config, [name for name in STAGES if STAGES.group(name) == "decompose"], quiet=quiet)
     if not (config.output / "rewards.parquet").is_file():
-        raise UnitError(f"no rewards came of it ({failures} sessions failed): {summary.text()}")
-    return summary.exit_code(), {name: _sums(config, name) for name in config.decompose.methods}
+        raise UnitError(f"no rewards came of it.\n{summary.text()}")
+    return summary, {name: _sums(config, name) for name in config.decompose.methods}
 
 
 def _sums(config: Config, method: str) -> Rewards:

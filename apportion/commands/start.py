@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
@@ -78,6 +77,7 @@ def start_command(
 def _start(source: Path, out: Path, found: Recognised, wishes: _Wishes) -> int:
     from apportion.corpus.corpus import Corpus
     from apportion.corpus.importers.recognise import CORPUS
+    from apportion.corpus.power import weak_ratings
 
     earlier = _earlier(source, out)
     click.echo(f"{source}: {found.words}")
@@ -89,7 +89,8 @@ def _start(source: Path, out: Path, found: Recognised, wishes: _Wishes) -> int:
         report = _imported(found.kind, source, out, earlier, wishes)
     corpus = Corpus.open(folder)
     sessions = list(corpus.iter_sessions())
-    for line in (*_facts(corpus, sessions), *_told(report, out), "", *_shown(sessions)):
+    weak = weak_ratings(corpus, report.problems if report else ())
+    for line in (*_facts(corpus, sessions), *_told(report, out, weak), "", *_shown(sessions)):
         click.echo(line)
     config = out / CONFIG
     if wishes or not config.is_file():
@@ -98,7 +99,7 @@ def _start(source: Path, out: Path, found: Recognised, wishes: _Wishes) -> int:
         click.echo(f"wrote {config}: {why}")
     else:
         click.echo(f"{config} is kept as it is (options write it anew)")
-    code = _rewarded(out, sum(bool(session.ratings) for session in sessions))
+    code = _rewarded(out, sum(bool(session.ratings) for session in sessions), weak)
     return code or int(report is not None and bool(report.left_out or report.problems))
 
 
@@ -122,9 +123,7 @@ def _earlier(source: Path, out: Path) -> dict[str, str] | None:
     )
 
 
-def _imported(
-    kind: str, source: Path, out: Path, earlier: dict[str, str] | None, wishes: _Wishes
-) -> ImportReport:
+def _imported(kind: str, source: Path, out: Path, earlier: dict[str, str] | None, wishes: _Wishes) -> ImportReport:
     """Import; what is not sure is asked, taken as suggested (`--yes`), or refused."""
     from apportion.corpus.importers import import_to
     from apportion.corpus.importers.chats.scales import UnsureScaleError
@@ -136,12 +135,14 @@ def _imported(
         try:
             return import_to(kind, source, out / TABLES, options, overwrite=earlier is not None)
         except UnsureScaleError as unsure:
-            asked = f"{str(unsure).partition('. ')[0]}. Which scale is it?"
-            scale = choose(asked, unsure.scales) or (unsure.likely if wishes.yes else None)
-            if scale is None:
-                raise
+            scale = choose(f"{str(unsure).partition('. ')[0]}. Which is it?", unsure.scales)
+            if scale is None and wishes.yes and unsure.likely:
+                scale = unsure.likely
+                click.echo(f"scale      {scale}, as the scores look (-o scale=… says otherwise)")
+            elif scale is None:
+                hint = f" Or --yes, which takes {unsure.likely}." if unsure.likely else ""
+                raise InputError(f"{unsure}{hint}") from None
             options["scale"] = scale
-            click.echo(f"scale      {scale}, as the scores look (-o scale=… says otherwise)")
         except UnsureSpeakersError as unsure:
             if not is_answered():
                 raise
@@ -151,10 +152,11 @@ def _imported(
 def _facts(corpus: Corpus, sessions: list[Session]) -> Iterator[str]:
     """What the corpus holds."""
     from apportion.corpus.inspection.inspect import inspect
+    from apportion.corpus.languages.settling import languages_found, languages_listed
 
     seen = inspect(corpus)
     speakers = list(dict.fromkeys(_plain(turn.speaker) for session in sessions for turn in session.turns))
-    yield f"found      {seen.sessions:,} sessions, {seen.utterances:,} turns"
+    yield f"found      {_many(seen.sessions, 'session')}, {_many(seen.utterances, 'turn')}"
     yield f"speakers   {len(speakers):,}: {listed(speakers, 6)}"
     for rating in seen.ratings:
         pairs = dict.fromkeys(
@@ -169,13 +171,14 @@ def _facts(corpus: Corpus, sessions: list[Session]) -> Iterator[str]:
         )
     if not seen.ratings:
         yield "scores     none"
-    yield f"language   {listed([f'{name} {many:,}' for name, many in seen.languages], 4)}"
+    languages = languages_found({session.session_id: session for session in sessions}).values()
+    yield f"language   {languages_listed(session.language for session in languages)}"
     recorded = ", ".join(f"{many:,} {kind}" for kind, many in seen.recordings)
     yield f"recorded   {recorded or 'nothing'}"
 
 
-def _told(report: ImportReport | None, out: Path) -> list[str]:
-    """What the import left out, took for something, or warns of."""
+def _told(report: ImportReport | None, out: Path, weak: list[str]) -> list[str]:
+    """What the import left out, took for something, or warns of; ``weak`` is about comparisons, which are not made."""
     if report is None:
         return []
     where = f"{out / TABLES} holds all; `apportion inspect {out / TABLES}`"
@@ -185,7 +188,7 @@ def _told(report: ImportReport | None, out: Path) -> list[str]:
         "chosen": list(report.recordings.chosen),
         "left out": [str(one) for one in report.left_out],
         "problem": [str(one) for one in report.problems],
-        "warning": [*report.recordings.warnings, *report.warnings],
+        "warning": [*report.recordings.warnings, *(text for text in report.warnings if text not in weak)],
     }
     return [line for title, lines in parts.items() for line in some(title, lines, MOST_TOLD, where)]
 
@@ -194,14 +197,18 @@ def _shown(sessions: list[Session]) -> Iterator[str]:
     """The first sessions as they were understood."""
     for session in sessions[:SHOWN_SESSIONS]:
         scores = "".join(f", {_plain(one.name or 'score')} {one.score:g}" for one in session.ratings[:2])
-        yield f"{_plain(session.session_id)}: {len(session.turns):,} turns{scores}"
+        yield f"{_plain(session.session_id)}: {_many(len(session.turns), 'turn')}{scores}"
         for turn in islice(session.turns, SHOWN_TURNS):
             yield f"  {shortened(f'{_plain(turn.speaker)}: {_plain(turn.text)}', WIDTH)}"
         if len(session.turns) > SHOWN_TURNS:
             yield f"  … {len(session.turns) - SHOWN_TURNS:,} more"
     if len(sessions) > SHOWN_SESSIONS:
-        yield f"… {len(sessions) - SHOWN_SESSIONS:,} more sessions"
+        yield f"… {_many(len(sessions) - SHOWN_SESSIONS, 'more session')}"
     yield ""
+
+
+def _many(many: int, noun: str) -> str:
+    return f"{many:,} {noun}{'s' * (many != 1)}"
 
 
 def _plain(text: str) -> str:
@@ -257,22 +264,28 @@ def _target(kind: str, wishes: _Wishes) -> str:
     return chosen or "second"
 
 
-def _rewarded(out: Path, rated: int) -> int:
+def _rewarded(out: Path, rated: int, weak: list[str]) -> int:
     """Make the rewards, say what came of them, and what is next; the exit code."""
     from apportion.pipeline.first_rewards import make_rewards
 
-    code, made = make_rewards(out / CONFIG, quiet=not sys.stderr.isatty())
+    quiet = not sys.stderr.isatty()
+    summary, made = make_rewards(out / CONFIG, quiet=quiet)
+    for text in summary.warnings if quiet else ():  # A terminal has shown them.
+        if not any(known.endswith(text) for known in weak):
+            click.echo(f"warning: {text}")
+    for method, many in summary.unjudged.items():
+        click.echo(f"no rewards by {method} in {_many(many, 'session')}, in which nobody answers who is rated")
     for method, rewards in made.items():
-        told = f"rewards    {method}: {rewards.turns:,} turns of {rewards.episodes:,} rated sessions"
+        told = f"rewards    {method}: {_many(rewards.turns, 'turn')} of {_many(rewards.episodes, 'episode')}"
         if not rated:
-            click.echo(f"{told.replace('rated ', '')}; nobody gave a score, they sum to what the model foretells")
+            click.echo(f"{told}; nobody gave a score: they sum to what the model foretells")
         elif rewards.exact:
-            click.echo(f"{told}; each sum is exact: the score less the mean, {rewards.offset:g}")
+            click.echo(f"{told}; each sum is exact: the score less the training mean, {rewards.offset:.4g}")
         else:
             raise InputError(f"{told}: a sum is {rewards.farthest:g} off. Report this with the input.")
     click.echo(f"look       apportion view {out / RUN}")
     if rated < FEWEST_TO_LEARN:
-        click.echo(f"next       {FEWEST_TO_LEARN} rated sessions or more, to train and test a reward model")
+        click.echo(f"next       scores for {FEWEST_TO_LEARN} sessions or more: a reward model learns from them")
     else:
         click.echo(f"next       apportion run {out / CONFIG}")
-    return code
+    return summary.exit_code()

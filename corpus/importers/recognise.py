@@ -23,12 +23,12 @@ from apportion.corpus.importers.reading.transcripts import CAPTIONS
 from apportion.foundation.errors import InputError
 
 CORPUS = "corpus"
-CHATS = (*JSON, *TEXT_TABLES, *ARROW_TABLES)
+DATA = (*JSON, *TEXT_TABLES, *ARROW_TABLES, ".txt")
 FIRST_BYTES = 1 << 16
 READ = (
-    "Read are chats (JSON, JSON Lines, CSV, TSV, Parquet, Arrow; OpenAI, ShareGPT, traces of Langfuse, LangSmith and "
-    "OpenTelemetry), a folder of recordings with transcripts, and corpora: CANDOR, USS, ConTurE, ESConv, ConvoKit, "
-    "SODA, SOTOPIA, CaSiNo, Deal or No Deal"
+    "apportion reads chats (JSON, JSON Lines, CSV, TSV, Parquet, Arrow; OpenAI, ShareGPT, traces of Langfuse, "
+    "LangSmith and OpenTelemetry), a folder of recordings with transcripts, and corpora: CANDOR, USS, ConTurE, "
+    "ESConv, ConvoKit, SODA, SOTOPIA, CaSiNo, Deal or No Deal"
 )
 
 
@@ -69,7 +69,7 @@ def recognise(src: Path) -> Recognised:
         return found
     empty = src.is_dir() and not any(src.iterdir())
     what = "the folder is empty" if empty else "nothing that is read is in it" if src.is_dir() else "not recognised"
-    raise InputError(f"{src}: {what}. {READ}. Next: name such a file or folder, or see `apportion import --help`.")
+    raise InputError(f"{src}: {what}. {READ}. Name one of these; `apportion import --help` lists them.")
 
 
 def _folder(src: Path) -> Recognised | None:
@@ -89,7 +89,8 @@ def _folder(src: Path) -> Recognised | None:
         return Recognised("media", "a folder of recorded sessions")
     if any(path.suffix.lower() in SUFFIXES for path in inside):
         return Recognised("media", "one recorded session")
-    kinds = {found.kind: found for path in inside if path.is_file() and (found := _file(path)) is not None}
+    files = [path for path in inside if path.is_file() and path.name.lower().removesuffix(COMPRESSED).endswith(DATA)]
+    kinds = {found.kind: found for path in files if (found := _file(path)) is not None}
     return next((kinds[kind] for kind in (*CONTENT, "chat") if kind in kinds), None)
 
 
@@ -124,8 +125,10 @@ def _file(path: Path) -> Recognised | None:
     if name.endswith(JSON) or head.lstrip()[:1] in ("{", "["):
         shape = next((words for key, words in SHAPES if _keys(key)(head)), "chats, or traces of calls")
         return Recognised("chat", shape)
-    # What it is the reader of chats says, and what to do.
-    return Recognised("chat", "chats") if any(map(start.startswith, FOREIGN)) else None
+    foreign = next((what for magic, what in FOREIGN.items() if start.startswith(magic)), None)
+    if foreign is not None:
+        raise InputError(f"{path}: {foreign}.")
+    return None
 
 
 def _by_content(head: str) -> Recognised | None:

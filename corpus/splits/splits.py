@@ -61,7 +61,7 @@ def split_sessions(
     ranked = _ranked(rated, settings)
     if few and 0 < len(ranked) < len(_wanted(settings.shares)):
         homes = {session.session_id: HOME for session in unrated} | dict.fromkeys(ranked, "train")
-        return _splits(homes, (f"{len(ranked)} rated sessions are too few to hold any back: all of them train",))
+        return _splits(homes, (f"too few sessions to hold any back ({len(ranked)}): all of them train",))
     _check_enough(len(ranked), settings)
     if settings.by == "session":
         split_of = _cut(ranked, settings.shares) | {session.session_id: HOME for session in unrated}

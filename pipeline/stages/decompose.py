@@ -254,7 +254,8 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     if need in ("judge", "select-sessions"):
         return isinstance(method, StudentMethod | StackedMethod)
     if need == "features":
-        return method.reads_features or reads_reactions
+        # What was learnt elsewhere does not look at the rater's behaviour.
+        return method.reads_features or (reads_reactions and not isinstance(method, PretrainedReactions))
     return need not in ("embed", "react") or (need == "react") == reads_reactions
 
 

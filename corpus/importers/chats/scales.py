@@ -102,13 +102,16 @@ class UnsureScaleError(InputError):
     def __init__(self, message: str, values: list[Any]) -> None:
         super().__init__(message)
         self.likely = likely_scale(values)
-        ways = dict.fromkeys((*([self.likely] if self.likely else []), *(f"{low}..{high}" for low, high in USUAL), *NAMED))
-        self.scales = [way for way in ways if _holds_all(way, values)]
+        usual = [f"{low}..{high}" for low, high in USUAL]
+        ways = {ends: way for way in (*NAMED, *usual, *filter(None, [self.likely])) if (ends := _ends(way, values))}
+        self.scales = sorted(ways.values(), key=lambda way: way != self.likely)
 
 
-def _holds_all(way: str, values: list[Any]) -> bool:
+def _ends(way: str, values: list[Any]) -> tuple[float, float] | None:
+    """The ends of a scale that holds all ``values``; None where it does not."""
     scale = scale_option("chat", {"scale": way})
-    return scale is not None and all(map(scale.holds, values)) and check_values(scale, values) is None
+    fits = scale is not None and all(map(scale.holds, values)) and check_values(scale, values) is None
+    return (scale.low, scale.high) if scale is not None and fits else None
 
 
 def scale_option(kind: str, options: Mapping[str, str]) -> Scale | None:
