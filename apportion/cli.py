@@ -50,12 +50,11 @@ COMMANDS = {
     "label": "groups:label_group",
     "probe": "probe:probe_command",
     "benchmark": "benchmark:benchmark_command",
-    "score": "score:score_command",
     "train": "groups:train_group",
     "models": "models:models_group",
 }
 """Where each command is, below `apportion.commands`: it is imported when it is asked for, or when all are listed."""
-FURTHER = ("probe", "benchmark", "score", "train", "models")
+FURTHER = ("probe", "benchmark", "train", "models")
 cli.commands = LazyMapping(COMMANDS, lambda name: named(f"apportion.commands.{COMMANDS[name]}"))  # type: ignore[assignment]
 cli.sections = {"Commands": [name for name in COMMANDS if name not in FURTHER], "Further commands": [*FURTHER]}
 
