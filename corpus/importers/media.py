@@ -120,7 +120,7 @@ def _session_folders(src: Path) -> list[Path]:
     folders = sorted(path for path in src.iterdir() if path.is_dir() and not path.name.startswith("."))
     folders = [folder for folder in folders if _recordings(folder) or _transcripts(folder) or _not_files(folder)]
     if not folders:
-        if _recordings(src):
+        if _recordings(src) or any(path.suffix.lower() in CAPTIONS for path in _files(src)):
             return [src.resolve()]  # It is one session itself.
         raise InputError(f"{src}: no folder in it has a recording or a transcript. See docs/guides/recordings.md.")
     return folders

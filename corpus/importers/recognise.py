@@ -17,6 +17,7 @@ from apportion.corpus.files.tablefile import FORMATS
 from apportion.corpus.importers.candor.folders import MARKS, UUID
 from apportion.corpus.importers.chats.sources import FOREIGN, JSON, SAVED_DATASET, TRACE_FOLDERS
 from apportion.corpus.importers.chats.tables import ARROW_TABLES, TEXT_TABLES
+from apportion.corpus.importers.media import PREFERRED, RATINGS_TABLES
 from apportion.corpus.importers.reading.recordings import SUFFIXES
 from apportion.corpus.importers.reading.sources import COMPRESSED
 from apportion.corpus.importers.reading.transcripts import CAPTIONS
@@ -41,7 +42,8 @@ class Recognised:
 
 
 def _keys(*names: str) -> Callable[[str], bool]:
-    return lambda head: all(re.search(rf'"{name}"\s*[:,\]]', head) for name in names)
+    patterns = [re.compile(rf'"{name}"\s*:') for name in names]
+    return lambda head: head.lstrip()[:1] in ("{", "[") and all(pattern.search(head) for pattern in patterns)
 
 
 CONTENT: Mapping[str, tuple[str, Callable[[str], bool]]] = {
@@ -50,7 +52,7 @@ CONTENT: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "conture": ("ConTurE", _keys("dialog_id", "turns", "chatbot")),
     "esconv": ("ESConv", lambda head: _keys("dialog", "emotion_type")(head) or _keys("dialog", "strategy")(head)),
     "soda": ("SODA", _keys("dialogue", "speakers")),
-    "uss": ("USS", lambda head: re.match(r"(USER|SYSTEM)\t", head) is not None),
+    "uss": ("USS", lambda head: re.search(r"^(USER|SYSTEM)\t", head, re.MULTILINE) is not None),
     "dealornodeal": ("Deal or No Deal", lambda head: "<selection>" in head.partition("\n")[0]),
 }
 """By importer: the words, and how the beginning of a file looks (of a Parquet file: its columns)."""
@@ -85,9 +87,9 @@ def _folder(src: Path) -> Recognised | None:
         return Recognised("candor", "CANDOR")
     if any((src / name).is_file() for name in SAVED_DATASET) or names & set(TRACE_FOLDERS):
         return Recognised("chat", "a saved data set, or the export of a tool")
-    if any(_is_session(folder) for folder in folders):
+    if any(map(_is_session, folders)) or (folders and names & set(RATINGS_TABLES)):
         return Recognised("media", "a folder of recorded sessions")
-    if any(path.suffix.lower() in SUFFIXES for path in inside):
+    if any(path.suffix.lower() in (*SUFFIXES, *CAPTIONS) for path in inside):
         return Recognised("media", "one recorded session")
     files = [path for path in inside if path.is_file() and path.name.lower().removesuffix(COMPRESSED).endswith(DATA)]
     kinds = {found.kind: found for path in files if (found := _file(path)) is not None}
@@ -106,7 +108,8 @@ def _is_candor(inside: list[Path], folders: list[Path]) -> bool:
 
 
 def _is_session(folder: Path) -> bool:
-    return any(path.suffix.lower() in (*SUFFIXES, *CAPTIONS, ".textgrid") for path in folder.iterdir())
+    endings = (*SUFFIXES, *CAPTIONS, ".textgrid")
+    return any(path.suffix.lower() in endings or path.stem.lower() == PREFERRED for path in folder.iterdir())
 
 
 def _file(path: Path) -> Recognised | None:
@@ -138,7 +141,7 @@ def _by_content(head: str) -> Recognised | None:
 def _columns(path: Path) -> str:
     """The columns of a Parquet file as JSON has keys; nothing where it cannot be read, which its reader says."""
     try:
-        return "".join(f'"{name}":' for name in pq.read_schema(path).names)
+        return "{" + "".join(f'"{name}":' for name in pq.read_schema(path).names)
     except (OSError, pa.ArrowException):
         return ""
 

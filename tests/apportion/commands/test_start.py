@@ -20,14 +20,14 @@ FILES = {
     "sotopia": ("a.jsonl", '{"scenario": "s", "social_interactions": "x"}'),
     "casino": ("casino.json", '[{"chat_logs": [], "participant_info": {}}]'),
     "soda": ("soda.jsonl", '{"speakers": ["A"], "dialogue": ["Hi"]}'),
-    "uss": ("SGD.txt", "USER\tHi\t\t3\n"),
+    "uss": ("SGD.txt", "\nUSER\tHi\t\t3\n"),
     "dealornodeal": ("data.txt", "1 0 4 2 1 2 YOU: hi <selection> item0=1\n"),
     "convokit": ("utterances.jsonl", "{}"),
     "chat": ("rows.ndjson", '{"conversations": []}'),
 }
 FOLDERS = {
     "candor": ("0020a0c5-1658-4747-99c1-2839e736b481/transcription/", "raw/0020a0c5-1658-4747-99c1-2839e736b481/"),
-    "media": ("s1/alice.mp4", "alice.mp4", "s1/transcript.vtt"),
+    "media": ("s1/alice.mp4", "alice.mp4", "talk.vtt", "s1/transcript.csv"),
     "corpus": ("sessions.parquet", "sessions.jsonl"),
     "chat": ("observations_v2/", "dataset_dict.json"),
 }
@@ -72,7 +72,7 @@ def test_a_folder_is_known_by_what_is_in_it(kind, path, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("notes.md", b"# Notes", "not recognised. apportion reads chats"),
+        ("notes.md", b'# Like {"messages": []}', "not recognised. apportion reads chats"),
         ("a.docx", b"PK\x03\x04", "a spreadsheet or a zip archive"),
         ("folder/notes.md", b"# Notes", "nothing that is read is in it"),
         ("a.txt.gz", b"\x1f\x8b cut short", "not recognised"),
