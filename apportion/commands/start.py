@@ -135,7 +135,7 @@ def _imported(kind: str, source: Path, out: Path, earlier: dict[str, str] | None
         try:
             return import_to(kind, source, out / TABLES, options, overwrite=earlier is not None)
         except UnsureScaleError as unsure:
-            scale = choose(f"{str(unsure).partition('. ')[0]}. Which is it?", unsure.scales)
+            scale = choose(f"{unsure.what}. Which is it?", unsure.scales)
             if scale is None and wishes.yes and unsure.likely:
                 scale = unsure.likely
                 click.echo(f"scale      {scale}, as the scores look (-o scale=… says otherwise)")

@@ -25,7 +25,6 @@ from apportion.corpus.importers.chats.scales import (
     check_values,
     is_blank,
     scale_option,
-    suggestion,
 )
 from apportion.corpus.importers.chats.sources import chat_files, read_items
 from apportion.corpus.importers.chats.tables import OF_CHATS, are_turns, chats_of, written_list
@@ -283,11 +282,7 @@ def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = Non
         return
     which = f" of {key!r}" if key not in (None, "score") else ""
     if log.scale is None and not has_own:
-        raise UnsureScaleError(
-            f"{place}: the scores{which} have no scale. {suggestion(values)} Give its ends for all: -o low=1 "
-            f'-o high=5, or -o scale={SCALES}, or "low" and "high" in every row.',
-            values,
-        )
+        raise UnsureScaleError(f"{place}: the scores{which} have no scale", values)
     wrong = None if log.scale is None else check_values(log.scale, values)
     if wrong:
         raise InputError(f"{place}: the scores are not {log.scale and log.scale.name}: {wrong}.")

@@ -99,8 +99,12 @@ class Scale:
 class UnsureScaleError(InputError):
     """Scores of which nobody says the scale; ``scales`` are those that hold all, ``likely`` the one they look like."""
 
-    def __init__(self, message: str, values: list[Any]) -> None:
-        super().__init__(message)
+    def __init__(self, what: str, values: list[Any]) -> None:
+        super().__init__(
+            f"{what}. {suggestion(values)} Give its ends for all: -o low=1 -o high=5, or -o scale={SCALES}, or "
+            '"low" and "high" in every row.'
+        )
+        self.what = what
         self.likely = likely_scale(values)
         usual = [f"{low}..{high}" for low, high in USUAL]
         ways = {ends: way for way in (*NAMED, *usual, *filter(None, [self.likely])) if (ends := _ends(way, values))}
