@@ -126,7 +126,7 @@ def _earlier(source: Path, out: Path) -> dict[str, str] | None:
 def _imported(kind: str, source: Path, out: Path, earlier: dict[str, str] | None, wishes: _Wishes) -> ImportReport:
     """Import; what is not sure is asked, taken as suggested (`--yes`), or refused."""
     from apportion.corpus.importers import import_to
-    from apportion.corpus.importers.chats.scales import UnsureScaleError
+    from apportion.corpus.importers.chats.scales import NoScaleError
     from apportion.corpus.importers.reading.asking import choose, is_answered
     from apportion.corpus.speakers.doubt import UnsureSpeakersError
 
@@ -134,7 +134,7 @@ def _imported(kind: str, source: Path, out: Path, earlier: dict[str, str] | None
     while True:
         try:
             return import_to(kind, source, out / TABLES, options, overwrite=earlier is not None)
-        except UnsureScaleError as unsure:
+        except NoScaleError as unsure:
             scale = choose(f"{unsure.what}. Which is it?", unsure.scales)
             if scale is None and wishes.yes and unsure.likely:
                 scale = unsure.likely

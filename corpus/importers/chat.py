@@ -18,14 +18,7 @@ from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find, score_keys
 from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, Chat, LeftOut, MessageReader, Score
-from apportion.corpus.importers.chats.scales import (
-    SCALES,
-    Scale,
-    UnsureScaleError,
-    check_values,
-    is_blank,
-    scale_option,
-)
+from apportion.corpus.importers.chats.scales import SCALES, NoScaleError, Scale, check_values, is_blank, scale_option
 from apportion.corpus.importers.chats.sources import chat_files, read_items
 from apportion.corpus.importers.chats.tables import OF_CHATS, are_turns, chats_of, written_list
 from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
@@ -282,7 +275,7 @@ def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = Non
         return
     which = f" of {key!r}" if key not in (None, "score") else ""
     if log.scale is None and not has_own:
-        raise UnsureScaleError(f"{place}: the scores{which} have no scale", values)
+        raise NoScaleError(f"{place}: the scores{which} have no scale", values)
     wrong = None if log.scale is None else check_values(log.scale, values)
     if wrong:
         raise InputError(f"{place}: the scores are not {log.scale and log.scale.name}: {wrong}.")

@@ -96,7 +96,7 @@ class Scale:
             return False
 
 
-class UnsureScaleError(InputError):
+class NoScaleError(InputError):
     """Scores of which nobody says the scale; ``scales`` are those that hold all, ``likely`` the one they look like."""
 
     def __init__(self, what: str, values: list[Any]) -> None:
