@@ -274,9 +274,14 @@ def _rewarded(out: Path, rated: int, weak: list[str]) -> int:
         if not any(known.endswith(text) for known in weak):
             click.echo(f"warning: {text}")
     for method, many in summary.unjudged.items():
-        click.echo(f"no rewards by {method} in {_many(many, 'session')}, in which nobody answers who is rated")
+        click.echo(
+            f"no rewards by {method} in {_many(many, 'session')}: nothing to judge by there, as where nobody answers. "
+            f'In {out / CONFIG}, methods = ["uniform"] gives equal shares of a score'
+        )
     for method, rewards in made.items():
         told = f"rewards    {method}: {_many(rewards.turns, 'turn')} of {_many(rewards.episodes, 'episode')}"
+        if not rewards.turns:
+            continue
         if not rated:
             click.echo(f"{told}; nobody gave a score: they sum to what the model foretells")
         elif rewards.exact:
@@ -288,4 +293,4 @@ def _rewarded(out: Path, rated: int, weak: list[str]) -> int:
         click.echo(f"next       scores for {FEWEST_TO_LEARN} sessions or more: a reward model learns from them")
     else:
         click.echo(f"next       apportion run {out / CONFIG}")
-    return summary.exit_code()
+    return summary.exit_code() or int(not any(rewards.turns for rewards in made.values()))
