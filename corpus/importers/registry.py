@@ -55,8 +55,9 @@ def import_to(
         imported = importer(src, options) if kind in KINDS else _brought(kind, importer, src, options)
     if imported.tables["sessions"].num_rows == 0:
         # All of them: no folder is there to keep what is not said.
-        causes = "\n".join(f"left out: {item}" for item in imported.left_out)
-        raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
+        causes = [f"left out: {item}" for item in imported.left_out]
+        apart = " " if len(causes) == 1 else "\n"
+        raise InputError(apart.join([f"{src}: no session could be imported.", *causes]))
     with errors_called(f"import {kind}"):
         lines = account.settled(imported)
     return place(kind, out, with_languages(imported, language), record, lines)

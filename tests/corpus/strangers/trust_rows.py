@@ -70,6 +70,15 @@ def parquet(rows: int, cut: int = 0) -> Callable[[Path], list[str]]:
     return write
 
 
+def long_words(folder: Path) -> list[str]:
+    """A table of turns, every one the same megabyte, which a dictionary keeps once."""
+    path, rows = folder / "turns.parquet", 20_000
+    words = pa.DictionaryArray.from_arrays(pa.array(bytes(rows), pa.int8()), pa.array(["hello " * 170_000]))
+    table = pa.table({"chat": [f"c{row // 2}" for row in range(rows)], "role": ["user", "bot"] * (rows // 2)})
+    pq.write_table(table.append_column("text", words), path, compression="zstd", store_schema=False)
+    return ["chat", str(path)]
+
+
 def zipped(folder: Path) -> list[str]:
     with zipfile.ZipFile(folder / "chats.jsonl", "w") as archive:
         archive.writestr("chats.jsonl", LINE)
@@ -123,6 +132,7 @@ ROWS = [
         in_folder("media", "s1/transcript.csv", b"speaker", 20 << 30, ("s2/transcript.csv", CUES)),
         "left out: session s1: .* more than 512 MiB"),
     Row(LARGE, "Parquet of a million equal rows", "refused", parquet(2_100_000), "1,050,000 rows in"),
+    Row(LARGE, "Parquet of one megabyte 20,000 times", "refused", long_words, "bytes unpacked from"),
     Row(LARGE, "a picture of 60,000 x 60,000 as film", "refused",
         in_folder("media", "s1/alice.mp4", picture(60_000), 0, ("s1/transcript.csv", CUES)),
         "cannot be opened as a recording"),
