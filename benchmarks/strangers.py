@@ -1,8 +1,8 @@
 """Claim: 5,000 damaged inputs and the bombs of strangers are read or refused with a line, never a traceback or a hang.
 
-Damaged sources of every importer, configurations and command lines (`tests.fuzz`) are given to the command line in this
-process. No input may be lost: an account that does not add up counts as a fault. Each bomb is given to a process of its
-own: it has to end with exit code 2 and one line, under 700 MiB and 20 s of CPU. No peer is measured beside it.
+Damaged sources of every importer, configurations and command lines (`tests.fuzz`) are given to the command line in one
+process a kind; an account that does not add up is a fault, too. Each bomb is given to a process of its own: it has to
+end with exit code 2 and one line, under 700 MiB and 20 s of CPU. No peer is measured beside it.
 
 Run: python -m benchmarks.strangers [--only inputs|bombs] [--seed 0]
 """
@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from benchmarks.measure import ROOT, memory_mib, tell
 from tests.corpus.strangers.bombs import BOMBS
-from tests.fuzz.cases import Outcome, command_lines, configurations, corpora
+from tests.fuzz.__main__ import WHAT
+from tests.fuzz.cases import Outcome
 
-INPUTS = ((corpora, 4_000), (configurations, 500), (command_lines, 500))
+INPUTS = {"corpora": 4_000, "configurations": 500, "command lines": 500}
 MOST_MIB, MOST_CPU_S = 700, 20
 CHILD = """import json, os, sys
 pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
@@ -40,18 +43,23 @@ def measured(arguments: list[str]) -> tuple[int, float, float, list[str]]:
     return code, cpu_s, mib, done.stderr.splitlines()
 
 
+def given(what: str, seed: int) -> tuple[Outcome, float]:
+    """How the inputs of a kind ended, and the peak MiB of this process."""
+    return WHAT[what](range(INPUTS[what]), seed), memory_mib("VmHWM")
+
+
 def inputs(seed: int) -> None:
-    """Give all damaged inputs, and tell what went wrong."""
-    whole, began = Outcome(), time.monotonic()
-    for take, many in INPUTS:
-        outcome = take(range(many), seed)
-        whole.cases, whole.codes = whole.cases + outcome.cases, whole.codes + outcome.codes
-        whole.faults |= outcome.faults
+    """Give all damaged inputs, each kind in a process of its own, and tell what went wrong."""
+    whole, peak, began = Outcome(), 0.0, time.monotonic()
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
+        for outcome, mib in pool.map(given, INPUTS, [seed] * len(INPUTS)):
+            whole.cases, whole.codes, peak = whole.cases + outcome.cases, whole.codes + outcome.codes, max(peak, mib)
+            whole.faults |= outcome.faults
     for place, text in whole.faults.items():
         print(f"== {place}\n{text}", file=sys.stderr)
     codes = {str(code): many for code, many in sorted(whole.codes.items())}
     seconds = round(time.monotonic() - began)
-    peak = round(memory_mib("VmHWM"))
+    peak = round(peak)
     tell("damaged inputs", len(whole.faults), "faults", inputs=whole.cases, codes=codes, peak_mib=peak, seconds=seconds)
 
 
