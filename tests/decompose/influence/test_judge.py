@@ -28,8 +28,8 @@ def folder(tmp_path_factory):
     return str(path)
 
 
-def settings(folder, methods=("influence",), llm=None, **influence):
-    return DecomposeSettings(methods=methods, influence={"model": folder, **influence}, llm=llm or {})
+def settings(folder, method="influence", llm=None, **influence):
+    return DecomposeSettings(method=method, influence={"model": folder, **influence}, llm=llm or {})
 
 
 def values(folder, episode=EPISODE, **influence):
