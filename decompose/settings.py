@@ -195,7 +195,7 @@ class AuditSettings(Settings):
     )
     method: str | None = Field(
         default=None,
-        description="the method that is audited; none takes decompose.method, or the last of decompose.compare that asks",
+        description="the method that is audited; none takes the run's, or the last of decompose.compare that asks",
     )
     seed: int = Field(
         default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
@@ -223,14 +223,14 @@ class DecomposeSettings(PresetSettings):
     )
     method: str = Field(
         default="rrd",
-        description="the method of this run, whose rewards the reward model, the policy, the viewer and the report go by: uniform, sentiment, sentiment-utterance, affect, "
-        "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
-        "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student, prior, reactions-en; sentiment-raw, "
-        "sentiment-utterance-raw, affect-raw and intensity-raw are signals alone; savoir, savoir-paper, "
-        "savoir-paper-raw, shapley-hindsight, expected-utility and leave-one-out play sessions of simulated dialogues "
-        "on; episode-score is the score on every act; sotopia-rl asks for attributions of several dimensions; "
-        "influence and influence-served measure how an utterance moved the reply that came, by a model here or at a "
-        "server",
+        description="the method of the run, whose rewards reward model, policy, viewer and report go by: uniform, "
+        "sentiment, sentiment-utterance, affect, intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, "
+        "rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm, mix, "
+        "llm-student, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and intensity-raw are "
+        "signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, expected-utility and leave-one-out "
+        "play sessions of simulated dialogues on; episode-score is the score on every act; sotopia-rl asks for "
+        "attributions of several dimensions; influence and influence-served measure how an utterance moved the reply "
+        "that came, by a model here or at a server",
     )
     compare: tuple[str, ...] = Field(default=(), description="methods that stand beside it, to be compared with it")
     target: Literal["relative", "score"] = Field(
@@ -289,7 +289,7 @@ class DecomposeSettings(PresetSettings):
     @property
     def methods(self) -> tuple[str, ...]:
         """All methods of the run; the run's own comes last."""
-        return (*self.compare, self.method)
+        return (*(name for name in self.compare if name != self.method), self.method)
 
     def choosing(self, methods: Sequence[str]) -> Self:
         """A copy with these methods, of which the last is the run's own."""
@@ -375,15 +375,16 @@ class DecomposeSettings(PresetSettings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> DecomposeSettings:
-        if len(set(self.methods)) != len(self.methods):
-            raise ValueError(f"compare = {', '.join(self.compare)}: name each method once, and not {self.method} again")
+        if len(set(self.compare)) != len(self.compare):
+            raise ValueError(f"compare = {', '.join(self.compare)}: name each method once")
         for name in self.methods:
             if lacking := METHODS[name].missing(self.methods):
                 raise ValueError(f"{name} reads what {lacking} has judged; add {lacking} to decompose.compare")
         audited = self.audit.method
         if audited is not None and audited not in self.methods:
             raise ValueError(
-                f"audit.method = {audited!r} is not among the methods ({', '.join(self.methods)}); add it to decompose.compare"
+                f"audit.method = {audited!r} is not among the methods ({', '.join(self.methods)}); add it to "
+                "decompose.compare"
             )
         if audited is not None and isinstance(METHODS[audited], RolloutMethod):
             raise ValueError(f"audit.method = {audited!r} plays sessions on, and a changed one was never played")

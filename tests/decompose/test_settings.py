@@ -62,7 +62,7 @@ def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
             {"method": "sentimnt", "compare": ("uniform",)},
             "no decomposition method 'sentimnt'; did you mean 'sentiment'",
         ),
-        ({"method": "uniform", "compare": ("uniform",)}, "name each method once"),
+        ({"method": "uniform", "compare": ("rrd", "rrd")}, "name each method once"),
         ({"method": "reaction-llm", "compare": ("reaction",)}, "reaction-llm reads what llm has judged; add llm"),
         ({"components": ["reaction", "lllm"]}, "'lllm' is no component; did you mean 'llm'"),
         ({"components": ["rrd"]}, "'rrd' is no component"),

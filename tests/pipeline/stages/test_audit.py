@@ -129,7 +129,7 @@ def test_other_commands_do_not_audit_unasked_and_keep_what_was_audited(folder, a
     [
         (("uniform",), (), "none of them asks a language model, so there is nothing to audit. Add llm"),
         (("llm",), ("--sessions", "0"), "--sessions"),
-        (("llm",), ("--set", "decompose.audit.method=llm-multimodal"), "is not among the methods (llm)"),
+        (("llm-multimodal", 'llm"\naudit.method = "sentiment'), (), "is not among the methods"),
     ],
 )
 def test_an_audit_that_makes_no_sense_is_refused(audit, methods, options, told):
