@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -35,8 +36,10 @@ BECOME: Mapping[str, str] = {
 """What is read -> what the tables count it as. All else (lines, cells, parts) is kept where an importer says so."""
 MOST_PLACES = 3
 """Places that are told of one reason."""
-MOST_REASONS = 8
-"""Reasons that are told of one kind; `RECORD` has them all."""
+MOST_REASONS, OTHERS = 30, "for other reasons"
+"""Reasons of one kind: the names of strangers' parts and columns are reasons, too."""
+MOST_TOLD = 8
+"""Reasons of one kind that are printed; `RECORD` has them all."""
 THEIR_SESSION = "their session is left out"
 _ROUNDING_S = 1e-3
 _BATCH = 1 << 16
@@ -134,7 +137,12 @@ class Account:
     def left_out(self, what: str, reason: str, many: float = 1, place: str = "") -> None:
         """So many of ``what`` are nowhere in the corpus."""
         if many:
-            self._left.setdefault(what, {}).setdefault(reason, _Left()).add(many, (place,))
+            self._leave(what, reason, many, (place,))
+
+    def _leave(self, what: str, reason: str, many: float, places: Sequence[str]) -> None:
+        reasons = self._left.setdefault(what, {})
+        reason = reason if reason in reasons or len(reasons) < MOST_REASONS else OTHERS
+        reasons.setdefault(reason, _Left()).add(many, places)
 
     def recording(self, path: Path, seconds: float | None) -> None:
         """A recording was looked into; however often, it counts once, and is kept if the corpus names it."""
@@ -179,7 +187,7 @@ class Account:
                 self.joined(what, how, many)
         for what, reasons in other._left.items():
             for reason, left in reasons.items():
-                self._left.setdefault(what, {}).setdefault(reason, _Left()).add(left.many, left.places)
+                self._leave(what, reason, left.many, left.places)
 
     def _read_all(self) -> dict[str, float]:
         read = dict(self._read)
@@ -244,10 +252,13 @@ def opened() -> Iterator[Account]:
 
 
 @contextmanager
-def session(what: str, place: str, besides: Mapping[str, float] | None = None) -> Iterator[None]:
+def session(what: str, place: str, holds: Mapping[str, float] = MappingProxyType({})) -> Iterator[None]:
     """What is read within belongs to one session (one of ``what``, which its reader has counted): where an error ends
-    it, it is left out with all of that, and with what was read of it ``besides``, in a file for all sessions."""
+    it, it is left out with all of that. So is what it ``holds`` of what was read before, such as rows of a table."""
     outer, inner = current(), Account()
+    for kind, many in holds.items():
+        outer.read(kind, -many)
+        inner.read(kind, many)
     token = _OPEN.set(inner)
     lost: str | None = place
     try:
@@ -258,8 +269,6 @@ def session(what: str, place: str, besides: Mapping[str, float] | None = None) -
         outer._take(inner, lost)
         if lost is not None:
             outer.left_out(what, "broken", place=place)
-            for other, many in (besides or {}).items():
-                outer.left_out(other, THEIR_SESSION, many, place)
 
 
 def current() -> Account:
@@ -322,7 +331,7 @@ def _row(line: AccountLine, width: int) -> str:
         f"of those kept, {_number(many)} {how}" if many > 0 else f"{_number(-many)} more {how}"
         for how, many in line.joined.items()
     ]
-    told = "; ".join([listed(reasons or ["0"], MOST_REASONS, "; ", apart=True), *joined])
+    told = "; ".join([listed(reasons or ["0"], MOST_TOLD, "; ", apart=True), *joined])
     return f"{line.what:<{width}} {_number(line.read):>11} {_number(line.kept):>11}  {told}"
 
 

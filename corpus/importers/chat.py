@@ -9,20 +9,32 @@ what they seem.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find, score_keys
-from apportion.corpus.importers.chats.messages import RATER, SHAPES, TARGET, Chat, LeftOut, MessageReader, Score
+from apportion.corpus.importers.chats.messages import (
+    RATER,
+    SHAPES,
+    TARGET,
+    Chat,
+    Message,
+    MessageReader,
+    Score,
+    leave_out,
+    settle,
+)
 from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
 from apportion.corpus.importers.chats.sources import chat_files, read_items
-from apportion.corpus.importers.chats.tables import OF_CHATS, are_turns, chats_of, written_list
+from apportion.corpus.importers.chats.tables import CELLS, OF_CHATS, ROWS, are_turns, chats_of, written_list
 from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
-from apportion.corpus.importers.chats.traces import chats_of_traces, is_traces
+from apportion.corpus.importers.chats.traces import conversations_of, is_traces
 from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
 from apportion.corpus.languages.names import said_language
@@ -35,7 +47,8 @@ OPTIONS = {
     "high": "the high end of the scale",
     "scale": f"what the scores are, instead of low and high: {SCALES}",
     "name": "what the score is called (default: the row's name, else the key of the score)",
-    "score": f"the key of the score, outer.inner for one inside another; of traces, its name; {NONE}: there is none",
+    "score": "the key of the score, outer.inner for one inside another (messages.rating: of each message); of traces, "
+    f"its name; {NONE}: there is none",
     "id": "the key that tells one chat from another",
     "messages": "the key of the list of messages",
     "text": "the key of what was said, in a message or a row",
@@ -57,15 +70,14 @@ class _Log:
     rows: CorpusRows = field(default_factory=CorpusRows)
     ids: set[str] = field(default_factory=set)
     left_out: list[SkippedSession] = field(default_factory=list)
-    counts: LeftOut = field(default_factory=LeftOut)
     told: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
-    scores_of_messages: Counter[str] = field(default_factory=Counter)
     stems: Counter[str] = field(default_factory=Counter)
     odd: str = ""
     scored: int = 0
     """Chats with a score, whether it can be read or not."""
     unrated: int = 0
+    blank: int = 0
 
     def prefix(self, path: Path) -> str:
         """What the ids of a file's chats begin with: splits of a data set have files of the same names."""
@@ -76,9 +88,9 @@ class _Log:
         return MessageReader(*keys, self.options.get("rater"), self.options.get("target"))
 
     def notes(self) -> tuple[str, ...]:
-        notes = [*self.told, *self.counts.notes()]
-        for key, many in self.scores_of_messages.items():
-            notes.append(f"{many:,} messages hold {key!r}, which may be a score of the turn: it was not read")
+        notes = [*self.told]
+        if self.blank:
+            notes.append(f"{self.blank:,} messages are blank: they are turns in which nothing was said")
         if self.unrated and self.scored:
             notes.append(f"{self.unrated:,} of {self.unrated + self.scored:,} chats have no score: they are unrated")
         return tuple(notes)
@@ -116,18 +128,19 @@ def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]
     items = [Item(f"{path.name}, {one.place}", one.found, one.fault) for path, found in files for one in found]
     log.keys |= {key for item in items for key in item.found}
     tool = next(tool for item in items if (tool := tool_of(item.found)))
-    strange = sum(not item.fault and tool_of(item.found) is None for item in items)
-    if strange:
-        log.told.append(f"{strange:,} objects are neither a call nor a score of {tool}: left out")
-    chats, left_out, told = chats_of_traces(items, log.reader(), log.options.get("score"))
-    log.left_out += left_out
+    reader, wanted = log.reader(), log.options.get("score")
+    conversations, told = conversations_of(items, tool, wanted)
+    log.left_out += [SkippedSession(item.place, item.fault) for item in items if item.fault]
     log.told += [f"these are traces of {tool}: a chat is a session, or a trace that is in none", *told]
-    if tool == OTEL and any(chat.scores for chat in chats):
+    scores = [score.value for one in conversations for score, _ in one.scores]
+    if tool == OTEL and scores:
         log.told.append("who gave the scores is not said in such traces: they are taken for the user's")
-    values = [score.value for chat in chats for score in chat.scores]
-    _check_scale(log, str(src), values)
-    for chat in chats:
-        _add(log, chat, chat.place, f"chat/{tool.lower()}", chat.id or "", log.scale)
+    _check_scale(log, str(src), scores)
+    edited: list[str] = []
+    for one in conversations:
+        _import_chat(log, one.place, one.id, f"chat/{tool.lower()}", one.holds, partial(one.chat, reader, edited))
+    if edited:
+        log.told.append(f"{len(edited):,} chats ({listed(edited)}) were edited: the later version was kept")
 
 
 def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) -> None:
@@ -136,14 +149,20 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
     is_table = is_table or (not any(map(_is_ours, finder.rows)) and are_turns(finder))
     objects = Keys()
     listed_under = None if is_table else _keys_of_objects(path, items, finder, objects)
-    keys = finder.score(log.scale)
+    of_messages = None if is_table else _score_of_messages(log, finder)
+    listed_under, label = of_messages or (listed_under, None)
+    keys = Keys() if label else finder.score(log.scale)
     score = keys.of.get("score")
+    scores = 0 if score is None else len(finder.values(score))
     if is_table:
         items, objects = chats_of(path, items, finder, score)
-        reader = log.reader(of_rows="text" in objects.of)
-        where = _Keys("messages", "id", score and "score", score, reader, is_table=True)
+        of_turns = "text" in objects.of
+        reader = log.reader(of_rows=of_turns)
+        where = _Keys("messages", "id", score and "score", score, reader, is_table=True, of_turns=of_turns)
     else:
-        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader())
+        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader(), label=label)
+    account.current().read("chats", len(items))
+    account.current().read("scores", scores)
     keys.of |= objects.of
     keys.notes += objects.notes
     _tell_keys(log, path, finder, keys, is_table=is_table)
@@ -156,7 +175,8 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
 
 @dataclass(frozen=True)
 class _Keys:
-    """Where the parts of a chat stand: ``score_name`` is what its key is called in the file."""
+    """Where the parts of a chat stand; ``score_name``: what its key is called in the file, ``label``: that of a
+    message's score."""
 
     lists: str | None
     id: str | None
@@ -164,6 +184,8 @@ class _Keys:
     score_name: str | None
     reader: MessageReader
     is_table: bool = False
+    of_turns: bool = False
+    label: str | None = None
 
     def value(self, row: Mapping[str, Any]) -> Any:
         """The score of a chat, None where it has none."""
@@ -171,54 +193,70 @@ class _Keys:
 
 
 def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) -> None:
-    session_id = numbered(log.prefix(path), position)
     place = f"{path.name}, {item.place}"
-    try:
-        row = item.value()
-        given = None if keys.id is None else find(row, keys.id)
-        if given not in (None, ""):
-            session_id = identifier(given, "id")
-        value = keys.value(row)
-        scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
-        messages, shape = _messages(row, keys.lists)
-        for message in messages:
-            log.scores_of_messages.update(score_keys(message) if isinstance(message, dict) else ())
-        chat = Chat(place, session_id, keys.reader.read(messages, shape), scores, said_language(row))
-        scale = log.scale or (_own_scale(row) if scores else None)
-    except UnitError as error:
-        log.scored += not is_blank(keys.value(item.found))
-        log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
-        return
-    _add(log, chat, place, f"chat/{log.prefix(path)}", session_id, scale)
+    given = None if keys.id is None else find(item.found, keys.id)
+    has_id = isinstance(given, str | int) and str(given).strip()
+    session_id = str(given) if has_id else numbered(log.prefix(path), position)
+    holds = {"scores": 0 if is_blank(keys.value(item.found)) else 1, **(item.holds or {})}
+    source = f"chat/{log.prefix(path)}"
+    _import_chat(log, place, session_id, source, holds, partial(_chat, log, place, session_id, item, keys))
 
 
-def _add(log: _Log, chat: Chat, place: str, source: str, session_id: str, scale: Scale | None) -> None:
-    """Add one chat, all or nothing."""
-    log.scored += bool(chat.scores)
-    log.unrated += not chat.scores
+def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Chat:
+    said = _said(item.found or item.value(), keys, place)
+    row = item.value()  # What is wrong with its rows is told when its words are counted.
+    given = None if keys.id is None else find(row, keys.id)
+    if given not in (None, ""):
+        identifier(given, "id")
+    value = keys.value(row)
+    scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
+    if keys.label is not None and keys.lists is not None:
+        scores = _labels(find(row, keys.lists), said, keys.label, place)
+    book, holds = account.current(), item.holds or {}
+    book.kept(ROWS, len(said) if keys.of_turns else holds.get(ROWS, 0))
+    book.kept(CELLS, holds.get(CELLS, 0))
+    book.joined("scores", "stand in several rows of a chat", max(0, holds.get("scores", 0) - 1))
+    scale = log.scale or (_own_scale(row) if scores else None)
+    return Chat(session_id, said, scores, said_language(row), scale)
+
+
+def _import_chat(
+    log: _Log, place: str, session_id: str, source: str, holds: Mapping[str, int], read: Callable[[], Chat]
+) -> None:
+    """Add one chat, all or nothing; ``holds``: what of the account's rows, scores and records is in it."""
     try:
-        if session_id in log.ids:
-            raise UnitError(f"the id {session_id!r} is there already. Give each chat an id of its own, or none.")
-        values = [(score, scale.score(score.value)) for score in chat.scores] if scale else []
+        with account.session("chats", place, holds):
+            chat = read()
+            _add(log, chat, source)
+            settle(chat.said, place)
     except UnitError as error:
+        log.scored += bool(holds["scores"])
         log.left_out.append(SkippedSession(session_id, f"{place}: {error}"))
-        return
-    log.ids.add(session_id)
-    log.rows.session(session_id, source, language=chat.language)
-    for message in chat.said:
-        log.counts.add(message)
+    else:
+        log.scored += bool(chat.scores)
+        log.unrated += not chat.scores
+
+
+def _add(log: _Log, chat: Chat, source: str) -> None:
+    if chat.id in log.ids:
+        raise UnitError(f"the id {chat.id!r} is there already. Give each chat an id of its own, or none.")
+    scale = log.scale or chat.scale
+    values = [(score, scale.score(score.value)) for score in chat.scores] if scale else []
+    log.ids.add(chat.id)
+    log.rows.session(chat.id, source, language=chat.language)
     spoken = [(one.speaker, one.text) for one in chat.said if one.speaker is not None and one.text is not None]
     for turn, (speaker, text) in enumerate(spoken):
-        log.rows.utterance(session_id, turn, speaker, text)
+        log.rows.utterance(chat.id, turn, speaker, text)
+        log.blank += not text.strip()
     for score, value, annotator in _annotated(values):
         if scale is None:
             continue
         ends, name = (scale.low, scale.high), log.options.get("name") or score.name
         if score.turn is not None:
-            log.rows.label(session_id, score.turn, name, value, ends, annotator)
+            log.rows.label(chat.id, score.turn, name, value, ends, annotator)
             continue
         rater = ENVIRONMENT if score.by_model else RATER
-        log.rows.rating(session_id, (rater, TARGET), name, value, ends, annotator=annotator)
+        log.rows.rating(chat.id, (rater, TARGET), name, value, ends, annotator=annotator)
 
 
 def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, float, str | None]]:
@@ -284,28 +322,64 @@ def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = Non
         raise InputError(f"{place}: the scores are not {log.scale and log.scale.name}: {wrong}.")
 
 
-def _messages(row: Mapping[str, Any], lists: str | None) -> tuple[list[Any], tuple[str, str]]:
-    """The messages of a chat, and the names of speaker and text in their shape."""
-    if lists is not None:
-        found = find(row, lists)
+def _said(row: Mapping[str, Any], keys: _Keys, place: str) -> list[Message]:
+    """The messages of a chat, in whichever shape they are."""
+    if keys.lists is not None:
+        found = find(row, keys.lists)
         found = written_list(found) if isinstance(found, str) else found
         if not isinstance(found, list):
-            raise UnitError(f"{lists} = {shown(found)}: a list of messages is needed.")
-        return found, SHAPES.get(lists, SHAPES["messages"])
-    if any(isinstance(row.get(name), str) for name in SHAPES):
-        row = {
-            key: written_list(value) if key in SHAPES and isinstance(value, str) else value
-            for key, value in row.items()
-        }
-    present = [name for name in SHAPES if isinstance(row.get(name), list)]
-    if not present:
-        raise UnitError('no list "messages" or "conversations".')
-    filled = [name for name in present if row[name]] or present
-    if len(filled) > 1:
-        read = [[(m.speaker, m.text) for m in MessageReader().read(row[name], SHAPES[name])] for name in filled]
-        if read[0] != read[1]:
-            raise UnitError(f"{' and '.join(filled)} say different things. Say which holds: -o messages={filled[0]}.")
-    return row[filled[0]], SHAPES[filled[0]]
+            raise UnitError(f"{keys.lists} = {shown(found)}: a list of messages is needed.")
+        lists = {keys.lists: found}
+    else:
+        values = {name: row[name] for name in SHAPES if isinstance(row.get(name), str | list)}
+        values = {name: written_list(value) if isinstance(value, str) else value for name, value in values.items()}
+        lists = {name: value for name, value in values.items() if isinstance(value, list)}
+        if not lists:
+            raise UnitError('no list "messages" or "conversations".')
+        lists = {name: value for name, value in lists.items() if value} or lists
+    for message in (message for messages in lists.values() for message in messages if isinstance(message, dict)):
+        account.current().read("scores", keys.label is not None and not is_blank(find(message, keys.label)))
+        for key in score_keys(message):
+            if key != keys.label:
+                account.current().read("scores")
+                account.current().left_out("scores", f"{shortened(key)!r} of a message: see -o score", place=place)
+    first, *others = [keys.reader.read(found, SHAPES.get(name, SHAPES["messages"])) for name, found in lists.items()]
+    for other in others:
+        if [(one.speaker, one.text) for one in first] != [(one.speaker, one.text) for one in other]:
+            names = list(lists)
+            raise UnitError(f"{' and '.join(names)} say different things. Say which holds: -o messages={names[0]}.")
+        leave_out(other, "said again in the chat's other list", place)
+    return first
+
+
+def _score_of_messages(log: _Log, finder: KeyFinder) -> tuple[str, str] | None:
+    """The list and the key in its messages that the option ``score`` names, if it names such a one.
+
+    Raises ``InputError``: there is no such key, or no scale.
+    """
+    lists, _, key = finder.options.get("score", "").partition(".")
+    messages = [one for row in finder.rows if isinstance(found := row.get(lists), list) for one in found if key]
+    values = [value for one in messages if isinstance(one, dict) and not is_blank(value := find(one, key))]
+    if messages and not values:
+        raise InputError(f"{finder.place}: option score={lists}.{key}: no message has it. Look at what they hold.")
+    _check_scale(log, finder.place, values, key)
+    return (lists, key) if messages else None
+
+
+def _labels(messages: Sequence[Any], said: Sequence[Message], key: str, place: str) -> list[Score]:
+    """The scores of single messages, each with the turn that it is of."""
+    scores = []
+    turn = -1
+    for message, read in zip(messages, said, strict=True):
+        is_turn = read.speaker is not None and read.text is not None
+        turn += is_turn
+        if is_blank(value := find(message, key)):
+            continue
+        if is_turn:
+            scores.append(Score(key.rpartition(".")[2], value, turn=turn))
+        else:
+            account.current().left_out("scores", "of messages that are no turns", place=place)
+    return scores
 
 
 def _own_scale(row: Mapping[str, Any]) -> Scale:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.files.jsontext import kind_of, shown
+from apportion.corpus.importers.chats.scales import Scale
 from apportion.foundation.errors import UnitError
-from apportion.foundation.truncate import listed
+from apportion.foundation.truncate import listed, shortened
 
 RATER, TARGET = "user", "assistant"
 PEOPLE = ("agent", "operator", "advisor")
@@ -33,16 +35,32 @@ REASONING = ("reasoning", "reasoning_content", "thinking", "redacted_thinking")
 CALLS = ("tool_calls", "function_call")
 _THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
 MOST_KEYS = 12
+PARTS = "parts of messages"
+NO_SPEAKER = "of the system, tools or functions"
+THOUGHT = "reasoning, which nobody heard"
 
 
-@dataclass
+@dataclass(slots=True)
 class Message:
-    """One message: ``text`` of ``speaker``, None where it is no turn; ``apart``: what of it is no speech, by kind."""
+    """One message: ``text`` of ``speaker``, None where it is no turn; ``apart``: parts that are no speech, by kind.
+
+    ``spoken``: parts that are speech; ``words``: those in it, of which ``thought`` were thought; ``fault``: why it
+    cannot be read; ``silent``: why it is no turn, beside what is ``apart``.
+    """
 
     speaker: str | None = None
     text: str | None = None
     apart: Counter[str] = field(default_factory=Counter)
-    reasoning: bool = False
+    spoken: int = 0
+    words: int = 0
+    thought: int = 0
+    fault: str = ""
+    silent: str = ""
+
+    @property
+    def parts(self) -> int:
+        """How many parts it has."""
+        return self.spoken + self.apart.total()
 
 
 @dataclass(frozen=True)
@@ -58,56 +76,39 @@ class Score:
 
 @dataclass(frozen=True)
 class Chat:
-    """``place`` in its file, an ``id`` where it has one, what was said, what was thought of it, in which language."""
+    """Its ``id``, what was said, what was thought of it on which ``scale``, in which language."""
 
-    place: str
-    id: str | None
+    id: str
     said: list[Message]
     scores: list[Score] = field(default_factory=list)
     language: str | None = None
+    scale: Scale | None = None
 
 
-@dataclass
-class LeftOut:
-    """What of the messages became no turn, counted."""
-
-    nobody: int = 0
-    reasoning: int = 0
-    blank: int = 0
-    silent: Counter[str] = field(default_factory=Counter)
-    parts: Counter[str] = field(default_factory=Counter)
-
-    def add(self, message: Message) -> None:
-        """Count what of ``message`` is no turn."""
-        self.reasoning += message.reasoning
+def settle(said: Sequence[Message], place: str) -> None:
+    """Say in the account what of the messages of a chat is in its turns, and what is left out, and why."""
+    book = account.current()
+    for message in said:
         if message.speaker is None:
-            self.nobody += 1
-        elif message.text is None:
-            self.silent[
-                " and ".join(sorted(message.apart)) or ("reasoning alone" if message.reasoning else "empty")
-            ] += 1
+            leave_out([message], NO_SPEAKER, place)
+            continue
+        if message.text is None:
+            what = " and ".join(sorted(message.apart))
+            book.left_out("messages", message.silent or f"{what} without text".lstrip(), place=place)
+            book.left_out(PARTS, "blank", message.spoken, place)
         else:
-            self.blank += not message.text.strip()
-            self.parts.update(message.apart)
+            book.kept(PARTS, message.spoken)
+        book.left_out("words", THOUGHT, message.thought, place)
+        for kind, many in message.apart.items():
+            book.left_out(PARTS, kind, many, place)
 
-    def notes(self) -> tuple[str, ...]:
-        """A line for each kind of thing that was left out."""
-        notes = []
-        if self.nobody:
-            notes.append(f"{self.nobody:,} messages of the system, tools or functions were left out")
-        if self.silent:
-            notes.append(f"{self.silent.total():,} messages without text were left out: {_counts(self.silent)}")
-        if self.blank:
-            notes.append(f"{self.blank:,} messages are blank: they are turns in which nothing was said")
-        if self.parts:
-            notes.append(
-                f"{self.parts.total():,} parts of messages are no speech and were left out: {_counts(self.parts)}"
-            )
-        if self.reasoning:
-            notes.append(
-                f"{self.reasoning:,} messages hold reasoning, which nobody heard: it is kept apart, in no turn"
-            )
-        return tuple(notes)
+
+def leave_out(messages: Sequence[Message], reason: str, place: str) -> None:
+    """Say in the account that these messages are in no chat, with all that is in them."""
+    book = account.current()
+    book.left_out("messages", reason, len(messages), place)
+    book.left_out("words", reason, sum(message.words for message in messages), place)
+    book.left_out(PARTS, reason, sum(message.parts for message in messages), place)
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,18 @@ class MessageReader:
     target: str | None = None
 
     def read(self, messages: list[Any], shape: tuple[str, str] = SHAPES["messages"]) -> list[Message]:
-        """Every message. Raises ``UnitError``: one is no message, its speaker is unknown, or none holds a text."""
+        """Every message; the account counts them with their parts and words.
+
+        Raises ``UnitError``: one is no message, its speaker is unknown, or none holds a text.
+        """
         read = [self._message(position, message, shape) for position, message in enumerate(messages, start=1)]
+        book = account.current()
+        book.read("messages", len(messages))
+        book.read(PARTS, sum(message.parts for message in read))
+        book.read("words", sum(message.words for message in read))
+        fault = next((message.fault for message in read if message.fault), None)
+        if fault is not None:
+            raise UnitError(fault)
         objects = [message for message in messages if isinstance(message, dict)]
         if objects and not any(self._has_content(message, shape) for message in objects):
             keys = listed(sorted({key for message in objects for key in message}), MOST_KEYS)
@@ -137,24 +148,24 @@ class MessageReader:
                 and not message.text.strip()
             ):
                 message.text = None  # It called the tool that answers next.
-                message.apart["before a tool's answer"] += 1
+                message.silent = "blank before a tool's answer"
         return read
 
     def _message(self, position: int, message: Any, shape: tuple[str, str]) -> Message:
         role = self._role(message, shape)
         if role is None:
-            raise UnitError(f'message {position}: an object with "{shape[0]}" and "{shape[1]}" is needed.')
+            fault = f'message {position}: an object with "{shape[0]}" and "{shape[1]}" is needed.'
+            return replace(self._said(None, message, shape), fault=fault)
         label = role.strip().casefold() if isinstance(role, str) else ""
-        if label in NOBODY or label in NO_MESSAGE:
-            return Message()
-        speaker = self._speaker(label)
-        if speaker is None:
+        is_speech = label not in NOBODY and label not in NO_MESSAGE
+        said = self._said(self._speaker(label) if is_speech else None, self._unwrapped(message, shape), shape)
+        if is_speech and said.speaker is None:
             allowed = ", ".join((*SPEAKERS, *NOBODY))
-            raise UnitError(
+            said.fault = (
                 f"message {position}: role {shown(role)}; allowed: {allowed}. "
                 "Say who rates and who is rated: -o rater=NAME -o target=NAME."
             )
-        return self._said(speaker, self._unwrapped(message, shape), shape)
+        return said
 
     def _unwrapped(self, message: Mapping[str, Any], shape: tuple[str, str]) -> Any:
         """The message itself, which LangChain puts under "data"."""
@@ -196,7 +207,7 @@ class MessageReader:
         keys = (*self._keys(shape), *CALLS, *REASONING, "refusal", "audio", "data", "type")
         return any(key in message for key in keys)
 
-    def _said(self, speaker: str, message: Any, shape: tuple[str, str]) -> Message:
+    def _said(self, speaker: str | None, message: Any, shape: tuple[str, str]) -> Message:
         said, texts = Message(speaker), []
         if not isinstance(message, dict):
             message = {shape[1]: message}
@@ -205,16 +216,19 @@ class MessageReader:
         for kind in ("refusal", "audio"):
             if message.get(kind) is not None:
                 texts += list(_part({"type": kind, kind: message[kind]}, said))
-        said.reasoning |= any(message.get(key) for key in REASONING)
+        said.apart.update("reasoning" for key in REASONING if message.get(key))
+        said.apart.update("tool calls" for key in CALLS if message.get(key))
         text = "\n".join(texts)
-        if speaker == TARGET:
-            text, thoughts = _THOUGHT.subn("", text, count=1) if _THOUGHT.match(text) else (text, 0)
-            said.reasoning |= thoughts > 0
-        if any(message.get(key) for key in CALLS):
-            said.apart["tool calls"] += 1
+        thought = _THOUGHT.match(text) if speaker == TARGET else None
+        if thought:
+            text = text[thought.end() :]
+            said.thought = account.words_in([thought[0]])
+        said.words = said.thought + account.words_in([text] if thought else texts)
         # Somebody who answers nothing has had a turn; who thinks or calls a tool goes on.
-        is_blank_turn = isinstance(content, str) and not said.apart and not said.reasoning
+        is_blank_turn = isinstance(content, str) and not said.apart and not thought
         said.text = text if text.strip() or is_blank_turn else None
+        if thought and said.text is None:
+            said.silent = "reasoning without text"
         return said
 
 
@@ -233,6 +247,7 @@ def _texts(content: Any, said: Message) -> Iterator[str]:
 
 def _part(part: Any, said: Message) -> Iterator[str]:
     if isinstance(part, str):
+        said.spoken += 1
         yield part
         return
     if not isinstance(part, dict):
@@ -246,18 +261,13 @@ def _part(part: Any, said: Message) -> Iterator[str]:
     plain = KINDS.get(kind, kind)
     words = _words(part, plain)
     if words is not None:
+        said.spoken += 1
         yield words
-    elif plain in REASONING:
-        said.reasoning = True
     else:
-        said.apart[kind] += 1
+        said.apart["reasoning" if plain in REASONING else shortened(kind)] += 1
 
 
 def _words(part: Mapping[str, Any], kind: str) -> str | None:
     places = [part, *(part[key] for key in ("text", "audio", "input_audio") if isinstance(part.get(key), dict))]
     found = (place.get(key) for key in SPOKEN.get(kind, ()) for place in places)
     return next((words for words in found if isinstance(words, str)), None)
-
-
-def _counts(kinds: Counter[str]) -> str:
-    return listed([f"{kind} {many:,}" for kind, many in kinds.most_common()], MOST_KEYS)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.files.jsontext import JsonError, parse
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.importers.chats.tables import ARROW_TABLES, TEXT_TABLES, read_rows
 from apportion.corpus.importers.reading.json_items import Item, json_items
 from apportion.corpus.importers.reading.sources import COMPRESSED, source_files
 from apportion.foundation.errors import InputError
+from apportion.foundation.truncate import shortened
 
 JSON = (".jsonl", ".json", ".ndjson")
 TRACE_FOLDERS = ("observations_v2", "observations", "traces", "scores", "runs", "feedback")
@@ -60,7 +62,7 @@ def read_items(path: Path) -> tuple[list[Item], bool]:
     name = path.name.lower().removesuffix(COMPRESSED)
     if name.endswith((*TEXT_TABLES, *ARROW_TABLES)) or begins[:4] == b"PAR1":
         return read_rows(path), True
-    items = json_items(path, "chats")
+    items = json_items(path, None)
     if items and all(item.fault for item in items):
         return _one_document(path) or items, False
     if len(items) == 1:
@@ -83,14 +85,18 @@ def _inner_list(item: Item) -> list[Item]:
     columns = list(item.found.values())
     if columns and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
         # What pandas writes by default: a column a key, in it the rows by their number.
-        rows = [{key: column[row] for key, column in item.found.items()} for row in columns[0] if row.isdecimal()]
-        if rows:
+        rows = [{key: column[row] for key, column in item.found.items()} for row in columns[0]]
+        if rows and all(row.isdecimal() for row in columns[0]):
             return [Item(f"row {number}", row) for number, row in enumerate(rows, start=1)]
-    for key in LISTS_OF_CHATS:
-        values = item.found.get(key)
-        if isinstance(values, list) and values and all(_is_chat(value) for value in values):
-            return [Item(f"item {number} of {key!r}", value) for number, value in enumerate(values, start=1)]
-    return [item]
+    lists = {key: values for key, values in item.found.items() if isinstance(values, list) and values}
+    lists = {key: values for key, values in lists.items() if all(map(_is_chat, values))}
+    key = next((key for key in LISTS_OF_CHATS if key in lists), None)
+    if key is None:
+        return [item]
+    for other in lists.keys() - {key}:
+        account.current().read("chats", len(lists[other]))
+        account.current().left_out("chats", f"in other lists than {key!r}", len(lists[other]), shortened(other))
+    return [Item(f"item {number} of {key!r}", value) for number, value in enumerate(lists[key], start=1)]
 
 
 def _is_chat(value: Any) -> bool:

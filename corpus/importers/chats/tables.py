@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from apportion.corpus import account
 from apportion.corpus.files import csvfile
 from apportion.corpus.files.jsontext import JsonError, parse
 from apportion.corpus.importers.chats.keys import IDS, LISTS, KeyFinder, Keys, all_differ, find
@@ -22,7 +24,7 @@ from apportion.corpus.importers.chats.messages import WHAT, WHO
 from apportion.corpus.importers.chats.scales import is_blank
 from apportion.corpus.importers.reading.json_items import Item
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.truncate import listed
+from apportion.foundation.truncate import listed, shortened
 
 TEXT_TABLES = (".csv", ".tsv")
 ARROW_TABLES = (".parquet", ".arrow")
@@ -39,6 +41,7 @@ ORDER = (*NUMBERED, "timestamp", "created_at", "sent_at", "datetime", "time", "d
 TEXTS = ("content", "text", "message", "utterance", "body", "utterance_text", "message_text", *WHAT)
 SPEAKERS_COLUMNS = (*WHO, "speaker_role", "sender_type", "author_role", "participant")
 OF_CHATS = ("score", "low", "high", "language", "lang")
+ROWS, CELLS = "rows", "cells"
 
 
 @dataclass(frozen=True)
@@ -114,11 +117,15 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     Raises ``InputError``: columns that are needed are not there, or whose chat a row belongs to is not said.
     """
     rows = [_Row(item.place, item.found) for item in items if not item.fault]
-    broken = [item for item in items if item.fault]
+    broken = [replace(item, holds={ROWS: 1}) for item in items if item.fault]
+    account.current().read(ROWS, len(items))
+    account.current().read(CELLS, sum(len(row.cells) for row in rows))
     lists = finder.named("messages", LISTS, _are_lists)
     if lists is not None:
         id_ = finder.named("id", IDS, all_differ)
-        return [_chat_of_row(row, lists, id_, score) for row in rows], Keys({"messages": lists, **_some(id=id_)})
+        keys = Keys({"messages": lists, **_some(id=id_)})
+        used = _used(rows, [*keys.of.values(), score])
+        return [_chat_of_row(row, lists, id_, score, used) for row in rows], keys
     text = finder.need("text", "what was said", finder.named("text", TEXTS, _are_words))
     speaker = finder.need("speaker", "who said it", finder.named("speaker", SPEAKERS_COLUMNS))
     id_ = finder.grouping(IDS, "which chat a row belongs to")
@@ -129,7 +136,7 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
         if is_blank(find(row.cells, id_)):
             raise InputError(f"{path}, {row.place}, column {id_}: empty, so nobody knows whose turn it is. Fill it in.")
         by_chat.setdefault(_cell(find(row.cells, id_)), []).append(row)
-    turns = _Turns(speaker, text, order)
+    turns = _Turns(speaker, text, order, _used(rows, [text, speaker, id_, order, score]))
     chats = [turns.chat(name, of_chat, score) for name, of_chat in by_chat.items()] + broken
     if order is not None:
         keys.of["order"] = order
@@ -137,29 +144,49 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     return chats, keys
 
 
+def _used(rows: list[_Row], keys: Sequence[str | None]) -> frozenset[str]:
+    """The columns that are read; the account says which are not."""
+    used = frozenset({key for key in keys if key} | {key.partition(".")[0] for key in keys if key} | set(OF_CHATS[1:]))
+    unread = Counter(column for row in rows for column in row.cells if column not in used)
+    for column, many in unread.items():
+        account.current().left_out(CELLS, "in columns that are not read", many, shortened(column))
+    return used
+
+
+def _held(rows: list[_Row], used: Collection[str]) -> dict[str, int]:
+    """How many rows, and cells in columns that are read."""
+    return {ROWS: len(rows), CELLS: sum(column in used for row in rows for column in row.cells)}
+
+
 class _Turns:
     """Puts the rows of a chat together, in their order."""
 
-    def __init__(self, speaker: str, text: str, order: str | None) -> None:
-        self.speaker, self.text, self.order = speaker, text, order
+    def __init__(self, speaker: str, text: str, order: str | None, used: Collection[str]) -> None:
+        self.speaker, self.text, self.order, self.used = speaker, text, order, used
         self.sorted: list[str] = []
         self.unordered: list[str] = []
-        self.twice = 0
+        self.twice = f"repeat another of the same {order!r}, speaker and text"
 
     def chat(self, name: str, rows: list[_Row], score: str | None) -> Item:
         """The chat ``name``, with its one score."""
         place = rows[0].place if len(rows) == 1 else f"{rows[0].place} to {rows[-1].place.partition(' ')[2]}"
-        rows = self._once(self._in_order(name, rows))
-        said = [{"role": find(row.cells, self.speaker), "content": _text(find(row.cells, self.text))} for row in rows]
+        scores = [] if score is None else [v for row in rows if not is_blank(v := find(row.cells, score))]
+        holds = {**_held(rows, self.used), "scores": len(scores)}
+        once, twice = self._once(self._in_order(name, rows))
+        for what, many in _held(twice, self.used).items():
+            account.current().left_out(what, self.twice, many, place)
+            holds[what] -= many
+        said = [{"role": find(row.cells, self.speaker), "content": _text(find(row.cells, self.text))} for row in once]
         chat: dict[str, Any] = {"id": name, "messages": said}
         for what in OF_CHATS:
             key = score if what == "score" else what
             found = {} if key is None else {_cell(v): v for row in rows if not is_blank(v := find(row.cells, key))}
             if len(found) > 1:
                 values = listed(list(found), 4)
-                return Item(place, {}, f"its rows hold several values of {key!r}: {values}. One a chat is needed.")
+                fault = f"its rows hold several values of {key!r}: {values}. One a chat is needed."
+                return Item(place, {"id": name, "messages": said}, fault, holds)
             chat[what] = _plain(next(iter(found.values()), None))
-        return Item(place, chat)
+        return Item(place, chat, holds=holds)
 
     def _in_order(self, name: str, rows: list[_Row]) -> list[_Row]:
         if self.order is None:
@@ -173,14 +200,17 @@ class _Turns:
             self.sorted.append(name)
         return [rows[i] for i in order]
 
-    def _once(self, rows: list[_Row]) -> list[_Row]:
-        """The rows but for those that repeat one: a join of tables repeats whole turns."""
+    def _once(self, rows: list[_Row]) -> tuple[list[_Row], list[_Row]]:
+        """The rows, and those that repeat one: a join of tables repeats whole turns."""
         if self.order not in NUMBERED:  # At one moment, the same may be said twice.
-            return rows
+            return rows, []
         columns = (self.order, self.speaker, self.text)
-        once = {tuple(_cell(find(row.cells, column)) for column in columns): row for row in reversed(rows)}
-        self.twice += len(rows) - len(once)
-        return list(reversed(once.values()))
+        once: dict[tuple[str, ...], _Row] = {}
+        twice = []
+        for row in rows:
+            if once.setdefault(tuple(_cell(find(row.cells, column)) for column in columns), row) is not row:
+                twice.append(row)
+        return list(once.values()), twice
 
     def notes(self) -> list[str]:
         notes = []
@@ -191,22 +221,23 @@ class _Turns:
         if self.unordered:
             many = f"{len(self.unordered):,} chats ({listed(self.unordered)})"
             notes.append(f"{self.order!r} says no order in {many}, so their rows stay in that of the file")
-        if self.twice:
-            notes.append(f"{self.twice:,} rows repeat another of the same {self.order!r}, speaker and text: left out")
         return notes
 
 
-def _chat_of_row(row: _Row, lists: str, id_: str | None, score: str | None) -> Item:
+def _chat_of_row(row: _Row, lists: str, id_: str | None, score: str | None, used: Collection[str]) -> Item:
     cell = find(row.cells, lists)
+    holds = _held([row], used)
+    if score is not None and not is_blank(find(row.cells, score)):
+        holds["scores"] = 1
     try:
         messages = written_list(cell) if isinstance(cell, str) else cell
     except UnitError as error:
-        return Item(row.place, {}, f"column {lists}: {error}")
+        return Item(row.place, {}, f"column {lists}: {error}", holds)
     chat = {"messages": messages, "id": None if id_ is None else _cell(find(row.cells, id_))}
     for what in OF_CHATS:
         key = score if what == "score" else what
         chat[what] = None if key is None or is_blank(found := find(row.cells, key)) else _plain(found)
-    return Item(row.place, chat)
+    return Item(row.place, chat, holds=holds)
 
 
 def written_list(cell: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.files.jsontext import JsonError, parse
 from apportion.corpus.importers.chats.scales import is_blank
 from apportion.corpus.importers.chats.tables import moment
@@ -40,6 +41,7 @@ _NUMBERED = re.compile(
 )
 _OF_TRACES = {"htmlpath", "projectid", "bookmarked", "release", "scores", "environment", "userid"}
 MOST_MESSAGES = 10_000
+RECORDS = "records"
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ def tool_of(found: Mapping[str, Any]) -> str | None:
 
 
 def records_of(item: Item) -> Iterator[Call | Feedback]:
-    """The calls and the feedback that an exported object holds."""
+    """The calls and the feedback that an exported object holds; what becomes of a call, whoever takes it says.
+
+    Feedback has a value or none.
+    """
     tool, found = tool_of(item.found), item.found
     if tool == OTEL:
         for span in _spans(found):
@@ -111,11 +116,13 @@ def _of_langfuse(place: str, found: Mapping[str, Any], around: Mapping[str, Any]
         around = {"traceid": trace.get("id"), "sessionid": trace.get("sessionId")}
         own = {**around, **own}
     if "value" in own and "name" in own:
-        yield from _langfuse_score(place, own)
+        yield _langfuse_score(place, own)
     elif "traceid" in own and ("input" in own or "output" in own):
         parent = _id(own.get("parentobservationid"))
         parent = parent if parent or is_trace else _id(own["traceid"])
         yield _call(place, own, own["traceid"], parent, own.get("sessionid"), (own.get("input"), own.get("output")))
+    else:
+        _is_one(place, bool(inner))
     if "traces" in dict(inner) and "id" in own and "sessionid" not in own:
         own["sessionid"] = own["id"]
         own.pop("traceid", None)
@@ -125,15 +132,14 @@ def _of_langfuse(place: str, found: Mapping[str, Any], around: Mapping[str, Any]
                 yield from _of_langfuse(place, value, own)
 
 
-def _langfuse_score(place: str, own: Mapping[str, Any]) -> Iterator[Feedback]:
+def _langfuse_score(place: str, own: Mapping[str, Any]) -> Feedback:
+    _is_one(place)
     value = own.get("stringvalue") if own["value"] is None else own["value"]
-    if is_blank(value):
-        return
     source = str(own.get("source") or "").upper()
     by = _id(own.get("authoruserid")) or ("annotation" if source == "ANNOTATION" else None)
     about = {"call": own.get("observationid"), "trace": own.get("traceid"), "session": own.get("sessionid")}
     is_model = source == "EVAL"
-    yield Feedback(place, str(own["name"]), value, _about(about), "eval" if is_model else by, is_model)
+    return Feedback(place, str(own["name"]), value, _about(about), "eval" if is_model else by, is_model)
 
 
 def _of_langsmith(place: str, found: Mapping[str, Any]) -> Iterator[Call | Feedback]:
@@ -142,10 +148,8 @@ def _of_langsmith(place: str, found: Mapping[str, Any]) -> Iterator[Call | Feedb
         source = _json(found.get("feedback_source"))
         kind = source.get("type") if isinstance(source, dict) else None
         about = _about({"call": found["run_id"], "trace": found.get("trace_id")})
-        if not is_blank(value):
-            yield Feedback(
-                place, str(found["key"]), value, about, "model" if kind == "model" else None, kind == "model"
-            )
+        _is_one(place)
+        yield Feedback(place, str(found["key"]), value, about, "model" if kind == "model" else None, kind == "model")
         return
     extra = _json(found.get("extra"))
     metadata = _json(extra.get("metadata")) if isinstance(extra, dict) else None
@@ -159,9 +163,12 @@ def _of_langsmith(place: str, found: Mapping[str, Any]) -> Iterator[Call | Feedb
     for name, figures in (stats if isinstance(stats, dict) else {}).items():
         if isinstance(figures, dict) and not is_blank(figures.get("avg")):
             yield Feedback(place, name, figures["avg"], _about({"call": found.get("id")}), summed_up=True)
-    for child in found.get("child_runs") or ():
+    children = found.get("child_runs")
+    for child in children if isinstance(children, list) else ():
         if isinstance(child, dict) and "run_type" in child and "inputs" in child:
             yield from _of_langsmith(place, {"trace_id": trace, "parent_run_id": found.get("id"), **child})
+        else:
+            _is_one(place, False)
 
 
 def _spans(found: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -184,7 +191,8 @@ def _of_span(place: str, span: Mapping[str, Any]) -> Iterator[Call | Feedback]:
     ids = {_plain(key): value for key, value in ((context if isinstance(context, dict) else {}) | {**span}).items()}
     about = {"call": ids.get("spanid"), "trace": ids.get("traceid"), "also": values.get("gen_ai.response.id")}
     if EVALUATION in (span.get("name"), span.get("eventName"), values.get("event.name")):
-        yield from _evaluation(place, values, about)
+        _is_one(place)
+        yield _evaluation(place, values, about)
         return
     session = values.get("gen_ai.conversation.id") or values.get("session.id")
     own = {"id": ids.get("spanid"), "starttime": ids.get("starttimeunixnano") or ids.get("starttime")}
@@ -198,14 +206,13 @@ def _of_span(place: str, span: Mapping[str, Any]) -> Iterator[Call | Feedback]:
     yield _call(place, own, ids.get("traceid"), parent, session, (asked, answered), _id(about["also"]))
     for event in _dicts(span.get("events")):
         if event.get("name") == EVALUATION:
-            yield from _evaluation(place, _attributes(event.get("attributes")), about)
+            yield _evaluation(place, _attributes(event.get("attributes")), about)
 
 
-def _evaluation(place: str, values: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Feedback]:
+def _evaluation(place: str, values: Mapping[str, Any], about: Mapping[str, Any]) -> Feedback:
     value = _first(values, "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label")
-    if not is_blank(value):
-        about = {**about, "also": values.get("gen_ai.response.id") or about["also"]}
-        yield Feedback(place, str(values.get("gen_ai.evaluation.name") or "evaluation"), value, _about(about))
+    about = {**about, "also": values.get("gen_ai.response.id") or about["also"]}
+    return Feedback(place, str(values.get("gen_ai.evaluation.name") or "evaluation"), value, _about(about))
 
 
 def _numbered(values: Mapping[str, Any], side: str, kind: str) -> list[dict[str, Any]]:
@@ -252,10 +259,21 @@ def _call(
     said: tuple[Any, Any],
     also: str | None = None,
 ) -> Call:
+    account.current().read(RECORDS)
     id_ = _id(own.get("id")) or ""
     start = moment(own.get("starttime", own.get("timestamp")))
     asked, answered = _messages(said[0], "user", ASKED), _messages(said[1], "assistant", ANSWERED)
     return Call(place, id_, parent, _id(trace) or id_, _id(session), start, asked, answered, also)
+
+
+def _is_one(place: str, is_read: bool = True) -> None:
+    """Say in the account that a record is there which is no call; whether it is a score, or holds calls or scores."""
+    book = account.current()
+    book.read(RECORDS)
+    if is_read:
+        book.kept(RECORDS)
+    else:
+        book.left_out(RECORDS, "neither calls nor scores", place=place)
 
 
 def _messages(value: Any, role: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -265,6 +283,9 @@ def _messages(value: Any, role: str, keys: tuple[str, ...]) -> list[dict[str, An
         return [{"role": role, "content": value}]
     if isinstance(value, list):
         if value and isinstance(value[0], list):
+            others = sum(len(one) for one in value[1:] if isinstance(one, list))
+            account.current().read("messages", others)
+            account.current().left_out("messages", "of other chats of a batch", others)
             value = value[0]  # A batch; chats are called one by one.
         return [message for one in value for message in _messages(one, role, keys)]
     if not isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,11 +51,15 @@ SHAPE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, UnitError)
 
 @dataclass(frozen=True)
 class Item:
-    """One object and its place in the file; ``found`` is empty where it is broken, and ``fault`` says how."""
+    """One object and its place in the file; ``fault`` says how it is broken, and ``found`` what can be read even so.
+
+    ``holds``: how much of what the account has read is in it, where it is made of several rows.
+    """
 
     place: str
     found: dict[str, Any]
     fault: str = ""
+    holds: Mapping[str, int] | None = None
 
     def value(self) -> dict[str, Any]:
         """The object. Raises ``UnitError``: it is broken."""
@@ -63,8 +68,9 @@ class Item:
         return self.found
 
 
-def json_items(path: Path, what: str) -> list[Item]:
-    """Every line or item of a file, plain or gzip; blank lines are passed over. ``what`` the account calls them.
+def json_items(path: Path, what: str | None) -> list[Item]:
+    """Every line or item of a file, plain or gzip; blank lines are passed over. ``what`` the account calls them; None:
+    whoever calls counts them, once it is clear what they are.
 
     Raises ``InputError``: a file that cannot be read, is not UTF-8, or a JSON array that is not JSON (file, line and
     column).
@@ -73,7 +79,8 @@ def json_items(path: Path, what: str) -> list[Item]:
     is_array = text.lstrip().startswith("[")
     values = enumerate(parse_json(text, path), start=1) if is_array else parse_lines(text)
     items = [_item(f"{'item' if is_array else 'line'} {number}", value) for number, value in values]
-    account.current().read(what, len(items))
+    if what is not None:
+        account.current().read(what, len(items))
     return items
 
 

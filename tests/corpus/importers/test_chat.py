@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.corpus import account
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.chat import import_corpus
@@ -48,7 +49,7 @@ def test_a_json_array(tmp_path):
     assert import_corpus(path, SCALE).tables["sessions"].num_rows == 2
 
 
-def test_messages_of_nobody_and_parts_without_text_are_counted(tmp_path):
+def test_messages_of_nobody_and_parts_without_text_are_in_the_account(tmp_path):
     messages = [
         {"role": "system", "content": "be kind"},
         {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}]},
@@ -57,13 +58,19 @@ def test_messages_of_nobody_and_parts_without_text_are_counted(tmp_path):
         {"role": "assistant", "content": "a cat"},
         {"role": "user", "content": [{"type": "image_url", "image_url": {}}]},
     ]
-    imported = import_corpus(write(tmp_path, {"messages": messages}), {})
-    assert texts(imported) == [("user", "look"), ("assistant", "a cat")]
-    assert imported.notes == (
-        "2 messages of the system, tools or functions were left out",
-        "2 messages without text were left out: tool calls 1, image_url 1",
-        "1 parts of messages are no speech and were left out: image_url 1",
-    )
+    with account.opened() as book:
+        imported = import_corpus(write(tmp_path, {"messages": messages}), {})
+    assert texts(imported) == [("user", "look"), ("assistant", "a cat")] and imported.notes == ()
+    place, nobody = ("log.jsonl, line 1",), "of the system, tools or functions"
+    assert {line.what: (line.read, line.kept, line.left_out) for line in book.settled(imported)} == {
+        "chats": (1, 1, {}),
+        "messages": (
+            *(6, 2),
+            {nobody: (2, place), "tool calls without text": (1, place), "image_url without text": (1, place)},
+        ),
+        "parts of messages": (4, 1, {"image_url": (2, place), "tool calls": (1, place)}),
+        "words": (6, 3, {nobody: (3, place)}),
+    }
 
 
 def test_id_name_and_scale_of_the_row(tmp_path):

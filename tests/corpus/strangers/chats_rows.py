@@ -145,14 +145,14 @@ MESSAGES = [
         "an empty turn beside a tool call",
         "told",
         chats(chat(ASK, answer(content="", tool_calls=[CALL]), ANSWER)),
-        "1 messages without text were left out: tool calls 1",
+        "1 tool calls without text",
         holds(SAID, 4),
     ),
     row(
         "an empty turn before what a tool said",
         "told",
         chats(chat(ASK, answer(content=""), {"role": "tool", "content": "6"}, ANSWER)),
-        "before a tool's answer 1",
+        "1 blank before a tool's answer",
         holds(SAID, 4),
     ),
     row(
@@ -166,21 +166,28 @@ MESSAGES = [
         "unknown parts are named",
         "told",
         chats(chat({"role": "user", "content": PARTS}, ANSWER)),
-        "2 parts .*input_audio 1, video_url 1",
+        "1 input_audio .*1 video_url",
         holds([("user", "Is"), SAID[1]], 4),
+    ),
+    row(
+        "parts of more types than anybody reads",
+        "told",
+        chats(chat(ASK, answer(content=[{"type": f"t{n}"} for n in range(40)]), ANSWER)),
+        "1 t29 .*10 for other reasons",
+        holds(SAID, 4),
     ),
     row(
         "reasoning beside the answer",
         "told",
         chats(chat(ASK, answer(content="Until six.", reasoning_content="Hm."))),
-        "1 messages hold reasoning",
+        "1 reasoning",
         holds(SAID, 4),
     ),
     row(
         "reasoning in the answer",
         "told",
         chats(chat(ASK, answer(content="<think>Hm.</think>\nUntil six."))),
-        "1 messages hold reasoning",
+        "1 reasoning, which nobody heard",
         holds(SAID, 4),
     ),
     row(
@@ -189,7 +196,7 @@ MESSAGES = [
         chats(
             chat(ASK, answer(content=[{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Until six."}]))
         ),
-        "1 messages hold reasoning",
+        "1 reasoning",
         holds(SAID, 4),
     ),
     row(
@@ -203,7 +210,7 @@ MESSAGES = [
         "items of a newer list without a role",
         "told",
         chats(chat(ASK, {"type": "function_call", "name": "hours"}, {"type": "reasoning", "summary": []}, ANSWER)),
-        "2 messages of the system, tools",
+        "2 of the system, tools",
         holds(SAID, 4),
     ),
     row(
@@ -280,6 +287,13 @@ MESSAGES = [
         holds(SAID, 4),
     ),
     row(
+        "two lists of chats in an object",
+        "told",
+        file("chats.json", json.dumps({"data": [chat()], "held_out": [chat(), chat()]}), *SCALE),
+        "2 in other lists than 'data' .held_out",
+        holds(SAID, 4),
+    ),
+    row(
         "messages as a JSON text",
         "recovered",
         chats({"messages": json.dumps([ASK, ANSWER]), "score": 4}),
@@ -298,8 +312,22 @@ KEYS = [
         "a thumb on a message",
         "told",
         chats(chat(ASK, ANSWER | {"rating": 1})),
-        "1 messages hold 'rating', which may be a score of the turn",
+        "1 'rating' of a message: see -o score",
         holds(SAID, 4),
+    ),
+    row(
+        "the same, named by an option",
+        "recovered",
+        chats(
+            unscored(),
+            {"messages": [{"role": "system", "content": "Hm.", "rating": 2}, ASK, ANSWER | {"rating": 5}]},
+            options=(*SCALE, "score=messages.rating"),
+        ),
+        "1 of messages that are no turns",
+        lambda corpus: (
+            [(one["turn"], one["value"], one["name"]) for one in corpus.tables["turn_labels"].to_pylist()]
+            == [(1, 5.0, "rating")]
+        ),
     ),
     row(
         "csat and session_id",
@@ -455,10 +483,16 @@ TABLES = [
         holds(SAID, 4),
     ),
     row(
+        "rows twice, scored otherwise",
+        "refused",
+        table("chat_id turn role text score", *TURNS, (*TURNS[1][:-1], 2)),
+        "several values of 'score': 4, 2",
+    ),
+    row(
         "rows twice",
         "told",
         table("chat_id turn role text score", *TURNS, *TURNS),
-        "2 rows repeat another",
+        "2 repeat another",
         holds(SAID, 4),
     ),
     row(
@@ -663,7 +697,7 @@ TRACES = [
             observation("t1", [ASK, answer(content=None, tool_calls=[CALL]), {"role": "tool", "content": "6"}], ANSWER),
             options=(),
         ),
-        "1 messages of the system.*tool calls 1",
+        "1 tool calls without text.*1 of the system",
         holds(SAID),
     ),
     row(
@@ -702,6 +736,13 @@ TRACES = [
         chats(run("r1", {"messages": [ASK]}, {"output": "Until six."}, feedback_stats={"csat": {"n": 1, "avg": 4}})),
         "traces of LangSmith",
         holds(SAID, 4, id_="t1"),
+    ),
+    row(
+        "LangSmith: a batch of chats in a run",
+        "told",
+        chats(run("r1", {"messages": [[ASK], [ASK, ANSWER]]}, {"output": "Until six."}), options=()),
+        "2 of other chats of a batch",
+        holds(SAID),
     ),
     row(
         "LangSmith: messages of LangChain",
@@ -745,6 +786,8 @@ REFUSED = [
         ("a scale twice", [chat()], (*SCALE, "scale=nps"), "give one of the two"),
         ("messages that are no list", [unscored(said="Hi")], ("messages=said",), "not valid JSON"),
         ("messages that are a number", [unscored(said=3)], ("messages=said",), "said = 3: a list of messages"),
+        ("a score that no message has", [chat()], (*SCALE, "score=messages.stars"), "no message has it"),
+        ("messages' scores without a scale", [chat(ANSWER | {"stars": 5})], ("score=messages.stars",), "have no scale"),
         ("a trace without words", [run("r1", {}, {})], (), "no call in it holds words"),
         (
             "a trace without such a score",
@@ -838,6 +881,13 @@ MORE_TRACES = [
         ),
         "1 calls inside other calls",
         holds(SAID, 4),
+    ),
+    row(
+        "LangSmith: runs in a run that are no list",
+        "recovered",
+        chats(run("r1", {"messages": [ASK]}, {"output": "Until six."}, child_runs=3), options=()),
+        "",
+        holds(SAID, id_="t1"),
     ),
     row(
         "LangSmith: Parquet",
