@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from apportion.corpus.speakers.names import is_seen
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import listed, shortened
 
@@ -158,6 +159,13 @@ class Account:
         self._tables.append(Cells(name, header))
         return self._tables[-1]
 
+    def use(self, name: str, columns: Iterable[str]) -> None:
+        """These columns, where they are there, are read of the tables called ``name``."""
+        wanted = set(columns)
+        for table in self._tables:
+            if table.name == name:
+                table.asked.update(at for at, column in enumerate(table.header) if column in wanted)
+
     def _close_tables(self) -> None:
         for table in self._tables:
             self.read("cells", table.rows * len(table.header))
@@ -165,7 +173,7 @@ class Account:
             for at, column in enumerate(table.header):
                 if at not in table.asked:
                     named = f"in column {shortened(column)!r}" if column else "in columns without a name"
-                    self.left_out("cells", named, table.rows, table.name)
+                    self.left_out("cells", named, table.rows, Path(table.name).name)
         self._tables.clear()
 
     def _take(self, other: Account, lost: str | None) -> None:
@@ -277,8 +285,8 @@ def current() -> Account:
 
 
 def words_in(texts: Iterable[str | None]) -> int:
-    """How many words: pieces between white space."""
-    return sum(len(text.split()) for text in texts if text)
+    """How many words: pieces between white space. A text in which nothing can be seen has none."""
+    return sum(len(text.split()) for text in texts if text and is_seen(text))
 
 
 def words_of(column: pa.Array | pa.ChunkedArray) -> int:

@@ -63,6 +63,7 @@ def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
     yield from duplicates(table, UTTERANCES)
     yield from unknown_sessions(table, "utterances", corpus.sessions)
     yield from not_numbers(table, "utterances", ["start_s", "end_s"])
+    yield from _blank(table)
     yield from _reserved_name(table)
     yield from _half_timed(table)
     for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
@@ -77,6 +78,23 @@ def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
         )
     yield from _outside(corpus)
     yield from _out_of_order(table)
+
+
+def _blank(table: pa.Table) -> Iterator[ValidationIssue]:
+    """One warning where turns are there in which nothing was said."""
+    found = list(rows_where(table, pc.equal(pc.utf8_trim_whitespace(table.column("text")), "")))
+    if found:
+        number, row = found[0]
+        yield ValidationIssue(
+            "utterances",
+            number,
+            "text",
+            row["session_id"],
+            f"{len(found):,} turns are blank, and a method may pay them as it pays what was said",
+            "what was said",
+            "Leave them out, unless saying nothing was an answer.",
+            "warning",
+        )
 
 
 def _reserved_name(table: pa.Table) -> Iterator[ValidationIssue]:

@@ -32,13 +32,22 @@ from apportion.corpus.importers.chats.messages import (
 )
 from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
 from apportion.corpus.importers.chats.sources import chat_files, read_items
-from apportion.corpus.importers.chats.tables import CELLS, OF_CHATS, ROWS, are_turns, chats_of, written_list
+from apportion.corpus.importers.chats.tables import (
+    OF_CHATS,
+    ORDER,
+    ROWS,
+    are_turns,
+    chats_of,
+    moment,
+    written_list,
+)
 from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
 from apportion.corpus.importers.chats.traces import conversations_of, is_traces
 from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
 from apportion.corpus.languages.names import said_language
 from apportion.corpus.session import ENVIRONMENT
+from apportion.corpus.speakers.names import is_seen
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed, shortened
 
@@ -58,6 +67,8 @@ OPTIONS = {
     "target": "the role of who is rated (default: assistant, gpt, agent, ...)",
 }
 MOST_KEYS = 12
+MARKS = ("deleted", "is_deleted", "hidden", "retracted", "error", "is_error")
+"""Keys of a message that say that it may not have been seen."""
 OURS = ("id", "score", "low", "high", "name", "language", "lang", *SHAPES)
 
 
@@ -72,7 +83,10 @@ class _Log:
     left_out: list[SkippedSession] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    marked: Counter[str] = field(default_factory=Counter)
     stems: Counter[str] = field(default_factory=Counter)
+    turned: list[str] = field(default_factory=list)
+    shared: dict[str, str] = field(default_factory=dict)
     odd: str = ""
     scored: int = 0
     """Chats with a score, whether it can be read or not."""
@@ -91,6 +105,16 @@ class _Log:
         notes = [*self.told]
         if self.blank:
             notes.append(f"{self.blank:,} messages are blank: they are turns in which nothing was said")
+        if self.turned:
+            which = f"{len(self.turned):,} chats ({listed(self.turned)})"
+            notes.append(f"the messages of {which} stand newest first by their times: they were turned round")
+        if self.shared:
+            who = listed([f"{session}: {names}" for session, names in self.shared.items()])
+            notes.append(f"in {len(self.shared):,} chats several names have one role and are one speaker ({who})")
+        for key, many in self.marked.items():
+            notes.append(
+                f"{many:,} messages are marked as {key!r}: they are turns all the same; remove what nobody saw"
+            )
         if self.unrated and self.scored:
             notes.append(f"{self.unrated:,} of {self.unrated + self.scored:,} chats have no score: they are unrated")
         return tuple(notes)
@@ -160,7 +184,12 @@ def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) ->
         reader = log.reader(of_rows=of_turns)
         where = _Keys("messages", "id", score and "score", score, reader, is_table=True, of_turns=of_turns)
     else:
-        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader(), label=label)
+        titled = len(finder.values("name")) > 1 and all_differ(finder.values("name"))
+        if titled:
+            objects.notes.append(
+                "'name' differs in each chat: it is taken for a title, not for what the score is called"
+            )
+        where = _Keys(listed_under, objects.of.get("id"), score, score, log.reader(), label=label, titled=titled)
     account.current().read("chats", len(items))
     account.current().read("scores", scores)
     keys.of |= objects.of
@@ -186,6 +215,8 @@ class _Keys:
     is_table: bool = False
     of_turns: bool = False
     label: str | None = None
+    titled: bool = False
+    """Whether ``name`` is what each chat is called, not what its score is."""
 
     def value(self, row: Mapping[str, Any]) -> Any:
         """The score of a chat, None where it has none."""
@@ -203,7 +234,11 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
 
 
 def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Chat:
-    said = _said(item.found or item.value(), keys, place)
+    lists = _lists(item.found or item.value(), keys)
+    log.turned += [session_id] * any(map(_is_newest_first, lists.values()))
+    lists = {name: found[::-1] if _is_newest_first(found) else found for name, found in lists.items()}
+    log.marked.update(_marks(lists))
+    said = _said(lists, keys, place)
     row = item.value()  # What is wrong with its rows is told when its words are counted.
     given = None if keys.id is None else find(row, keys.id)
     if given not in (None, ""):
@@ -211,10 +246,9 @@ def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Ch
     value = keys.value(row)
     scores = [] if is_blank(value) else [Score(_name(log, row, keys), value)]
     if keys.label is not None and keys.lists is not None:
-        scores = _labels(find(row, keys.lists), said, keys.label, place)
+        scores = _labels(lists[keys.lists], said, keys.label, place)
     book, holds = account.current(), item.holds or {}
     book.kept(ROWS, len(said) if keys.of_turns else holds.get(ROWS, 0))
-    book.kept(CELLS, holds.get(CELLS, 0))
     book.joined("scores", "stand in several rows of a chat", max(0, holds.get("scores", 0) - 1))
     scale = log.scale or (_own_scale(row) if scores else None)
     return Chat(session_id, said, scores, said_language(row), scale)
@@ -245,9 +279,12 @@ def _add(log: _Log, chat: Chat, source: str) -> None:
     log.ids.add(chat.id)
     log.rows.session(chat.id, source, language=chat.language)
     spoken = [(one.speaker, one.text) for one in chat.said if one.speaker is not None and one.text is not None]
+    names = {(one.speaker, one.name) for one in chat.said if one.text is not None and one.name}
+    if len(names) > len({speaker for speaker, _ in names}):
+        log.shared[chat.id] = listed(sorted(str(name) for _, name in names))
     for turn, (speaker, text) in enumerate(spoken):
         log.rows.utterance(chat.id, turn, speaker, text)
-        log.blank += not text.strip()
+        log.blank += not is_seen(text)
     for score, value, annotator in _annotated(values):
         if scale is None:
             continue
@@ -268,6 +305,15 @@ def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, f
         seen[key] += 1
         who = f"{score.by}-{seen[key]}" if score.by else str(seen[key])
         yield score, value, who if same[key] > 1 else score.by
+
+
+def _is_newest_first(messages: list[Any]) -> bool:
+    """Whether every message has a time or a number, and they count down."""
+    for key in ORDER:
+        when = [moment(message.get(key)) if isinstance(message, dict) else None for message in messages]
+        if None not in when and len(set(when)) > 1:
+            return when == sorted(when, key=lambda one: one or 0.0, reverse=True)
+    return False
 
 
 def _is_ours(row: Mapping[str, Any]) -> bool:
@@ -322,21 +368,31 @@ def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = Non
         raise InputError(f"{place}: the scores are not {log.scale and log.scale.name}: {wrong}.")
 
 
-def _said(row: Mapping[str, Any], keys: _Keys, place: str) -> list[Message]:
-    """The messages of a chat, in whichever shape they are."""
+def _lists(row: Mapping[str, Any], keys: _Keys) -> dict[str, list[Any]]:
+    """The lists of messages of a chat, in whichever shape they are."""
     if keys.lists is not None:
         found = find(row, keys.lists)
         found = written_list(found) if isinstance(found, str) else found
         if not isinstance(found, list):
             raise UnitError(f"{keys.lists} = {shown(found)}: a list of messages is needed.")
-        lists = {keys.lists: found}
-    else:
-        values = {name: row[name] for name in SHAPES if isinstance(row.get(name), str | list)}
-        values = {name: written_list(value) if isinstance(value, str) else value for name, value in values.items()}
-        lists = {name: value for name, value in values.items() if isinstance(value, list)}
-        if not lists:
-            raise UnitError('no list "messages" or "conversations".')
-        lists = {name: value for name, value in lists.items() if value} or lists
+        return {keys.lists: found}
+    values = {name: row[name] for name in SHAPES if isinstance(row.get(name), str | list)}
+    values = {name: written_list(value) if isinstance(value, str) else value for name, value in values.items()}
+    lists = {name: value for name, value in values.items() if isinstance(value, list)}
+    if not lists:
+        raise UnitError('no list "messages" or "conversations".')
+    return {name: value for name, value in lists.items() if value} or lists
+
+
+def _marks(lists: Mapping[str, list[Any]]) -> Iterator[str]:
+    """The marks of the messages of a chat's first list."""
+    for message in next(iter(lists.values())):
+        if isinstance(message, dict):
+            yield from (key for key in MARKS if message.get(key))
+
+
+def _said(lists: Mapping[str, list[Any]], keys: _Keys, place: str) -> list[Message]:
+    """The messages of a chat; the account counts their scores."""
     for message in (message for messages in lists.values() for message in messages if isinstance(message, dict)):
         account.current().read("scores", keys.label is not None and not is_blank(find(message, keys.label)))
         for key in score_keys(message):
@@ -358,7 +414,9 @@ def _score_of_messages(log: _Log, finder: KeyFinder) -> tuple[str, str] | None:
     Raises ``InputError``: there is no such key, or no scale.
     """
     lists, _, key = finder.options.get("score", "").partition(".")
-    messages = [one for row in finder.rows if isinstance(found := row.get(lists), list) for one in found if key]
+    found = [row.get(lists) for row in finder.rows if key]
+    found = [written_list(value) if isinstance(value, str) else value for value in found]
+    messages = [one for value in found if isinstance(value, list) for one in value]
     values = [value for one in messages if isinstance(one, dict) and not is_blank(value := find(one, key))]
     if messages and not values:
         raise InputError(f"{finder.place}: option score={lists}.{key}: no message has it. Look at what they hold.")
@@ -392,7 +450,7 @@ def _name(log: _Log, row: Mapping[str, Any], keys: _Keys) -> str:
     """What the score is called: beside a key of another name, or in a table, ``name`` may be anybody's."""
     if keys.score_name != "score":
         return (keys.score_name or "score").rpartition(".")[2]
-    name = (None if keys.is_table else row.get("name")) or "score"
+    name = (None if keys.is_table or keys.titled else row.get("name")) or "score"
     if not isinstance(name, str):
         raise UnitError(f"name = {shown(name)}: a text is needed, got {kind_of(name)}.")
     return name

@@ -53,7 +53,9 @@ class Utterance:
         """(speaker, text); an UnitError where one of them is no text."""
         speaker, text = self.values.get("speaker", self.values.get("user")), self.values.get("text")
         if not isinstance(speaker, str) or not isinstance(text, str):
-            raise UnitError(f"{self.place}, utterance {shown(self.values.get('id'))}: no speaker or no text.")
+            raise UnitError(
+                f"{self.place}, utterance {shown(self.values.get('id'))}: no speaker or no text. Both must be texts."
+            )
         return speaker, text
 
     def meta(self) -> Mapping[str, Any]:
@@ -65,7 +67,10 @@ class Utterance:
 
     def id(self, *keys: str) -> str | None:
         """The id under the first of ``keys`` that it has, None where there is none; an UnitError where it is none."""
-        key = next((key for key in keys if self.values.get(key) is not None), None)
+        key = next(
+            (key for key in keys if self.values.get(key) not in (None, "") and self.values[key] == self.values[key]),
+            None,
+        )
         return None if key is None else identifier(self.values[key], f"{self.place}: {key}")
 
 

@@ -6,7 +6,7 @@ side-by-side file with ``channel_map.json``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     for session_id, rows in ratings.items():
         # Some systems write the names of files in another Unicode form.
         rated.setdefault(clean_name(session_id), []).extend(rows)
-    notes = [*_not_files(src), *_not_used(src, (*SPREADSHEETS, *TABLES))]
+    notes = [*_not_files(src), *_not_used(src, set(SUFFIXES).union(READERS) - set(TABLES))]
     if table and not ratings:
         notes.append(f"{table.name} has no rows: nothing is rated by it")
     made = _Made(given, _heard(folders, rated), options.get("language"), unit, track, notes)
@@ -125,9 +125,11 @@ def _session_folders(src: Path) -> list[Path]:
     for folder in sorted({*there} - {*folders}):
         account.current().left_out("folders", "no recording and no transcript", 1, folder.name)
     if not folders:
-        alone = " It holds one session itself: put that into a folder of its own." if _recordings(src) else ""
+        itself = _recordings(src) or _transcripts(src)
+        alone = " It holds one session itself: put that into a folder of its own." if itself else ""
         raise InputError(
-            f"{src}: no folder in it has a recording or a transcript.{alone} See docs/guides/recordings.md."
+            f"{src}: no folder in it has a recording or a transcript ({', '.join(READERS)}).{alone} "
+            "See docs/guides/recordings.md."
         )
     return folders
 
@@ -225,7 +227,7 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
             annotator=score.annotator,
             higher_is_better=score.higher_is_better,
         )
-    remarks += [*settled.remarks, *_not_files(folder), *_not_used(folder, SPREADSHEETS)]
+    remarks += [*settled.remarks, *_not_files(folder), *_not_used(folder, (*SUFFIXES, *READERS))]
     made.speakers += settled.speakers
     made.notes.extend(f"session {session_id}: {text}" for text in remarks)
     made.chosen.extend(f"session {session_id}: {text}" for text in choices)
@@ -282,11 +284,18 @@ def _ratings(folder: Path) -> Path | None:
     return tables[0] if tables else None
 
 
-def _not_used(folder: Path, endings: tuple[str, ...]) -> list[str]:
-    """What ends so, may hold ratings, and is not read."""
-    odd = sorted(path.name for path in _files(folder) if path.suffix.lower() in endings)
+def _not_used(folder: Path, known: Collection[str]) -> list[str]:
+    """What is not read: tables and spreadsheets, which may hold ratings, and what does not end as one of ``known``."""
+    odd = sorted(path for path in _files(folder) if path.suffix.lower() not in known)
     return [
-        f"{name} is not used: ratings are read from {RATINGS}" for name in odd if name.lower() not in RATINGS_TABLES
+        f"{path.name} is not used: "
+        + (
+            f"ratings are read from {RATINGS}"
+            if path.suffix.lower() in (*SPREADSHEETS, *TABLES)
+            else "its ending is that of no recording and no transcript"
+        )
+        for path in odd
+        if path.name.lower() not in RATINGS_TABLES
     ]
 
 

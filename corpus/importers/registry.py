@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from apportion.corpus.account import opened
+from apportion.corpus.account import account_lines, opened
 from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
 from apportion.corpus.languages.names import read_language
@@ -53,12 +53,13 @@ def import_to(
         options.pop(LANGUAGE, None)
     with opened() as account:
         imported = importer(src, options) if kind in KINDS else _brought(kind, importer, src, options)
-    if imported.tables["sessions"].num_rows == 0:
-        # All of them: no folder is there to keep what is not said.
-        causes = "\n".join(f"left out: {item}" for item in imported.left_out)
-        raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
     with errors_called(f"import {kind}"):
         lines = account.settled(imported)
+    if imported.tables["sessions"].num_rows == 0:
+        # All of them: no folder is there to keep what is not said.
+        told = [f"left out: {item}" for item in imported.left_out]
+        causes = told or [*(f"note: {note}" for note in imported.notes), *account_lines(lines)]
+        raise InputError("\n".join([f"{src}: no session could be imported.", *causes]))
     return place(kind, out, with_languages(imported, language), record, lines)
 
 

@@ -30,16 +30,17 @@ _OTHER_CODES = {
     "eng": "en", "deu": "de", "ger": "de", "spa": "es", "fra": "fr", "fre": "fr", "ita": "it", "por": "pt",
     "rus": "ru", "jpn": "ja", "kor": "ko", "nld": "nl", "dut": "nl", "tur": "tr", "pol": "pl", "swe": "sv",
     "ara": "ar", "zho": "zh", "chi": "zh", "cmn": "zh", "yue": "zh", "wuu": "zh", "nb": "no", "nn": "no", "iw": "he",
+    "us": "en", "gb": "en", "jp": "ja", "cn": "zh", "tw": "zh", "dk": "da", "cz": "cs", "gr": "el", "ua": "uk",
 }  # fmt: skip
-"""ISO 639-2 and -3 for the languages that are written so most often, and parts of one language."""
+"""ISO 639-2 and -3 for the languages that are written so most often, parts of one language, and countries."""
 _CODE = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]+)*")
 
 
 def codes(language: str | None) -> frozenset[str]:
     """The languages that the column names, each by its shortest code; empty where it names none.
 
-    >>> sorted(codes("de+en-GB")), codes("eng"), codes(None)
-    (['de', 'en'], frozenset({'en'}), frozenset())
+    >>> sorted(codes("de+en-GB")), codes("eng"), codes("jp"), codes(None)
+    (['de', 'en'], frozenset({'en'}), frozenset({'ja'}), frozenset())
     """
     parts = (part.strip().lower() for part in (language or "").split(TOGETHER))
     return frozenset(_code(part) for part in parts if part)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.languages.identifier import spoken_in
-from apportion.corpus.languages.names import in_words, read_language
+from apportion.corpus.languages.names import codes, in_words, read_language
 from apportion.corpus.session import Session
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import counted, listed
@@ -26,17 +26,19 @@ def with_languages(made: CorpusBuild, given: str | None = None) -> CorpusBuild:
     """A corpus that is being imported, each session with its language and a note of how that is known.
 
     ``given`` is that of all sessions, as `read_language` gives it. Without it, what the data say counts, then
-    `CorpusBuild.usual_language` unless the words are another's, then the words.
+    `CorpusBuild.usual_language` unless the words are another's, then the words. Words of another language than was said
+    are told.
     """
     table = made.tables["sessions"]
     ids = table.column("session_id").to_pylist()
     notes: list[str] = []
     if given is not None:
         found: Mapping[str, str | None] = dict.fromkeys(ids, given)
+        notes += _contradicted(dict.fromkeys(ids, given), made.tables["utterances"])
     else:
         said, notes = _as_said(ids, table.column("language").to_pylist())
         by_words = _by_words([id_ for id_ in ids if id_ not in said], made.tables["utterances"], made.usual_language)
-        notes += _told(by_words, made.usual_language)
+        notes += [*_told(by_words, made.usual_language), *_contradicted(said, made.tables["utterances"])]
         found = {**by_words, **said}
     place = table.schema.get_field_index("language")
     column = pa.array([found[id_] for id_ in ids], table.schema.field(place).type)
@@ -63,6 +65,19 @@ def _as_said(ids: Sequence[str], column: Sequence[str | None]) -> tuple[dict[str
             faults[id_] = str(error)
     told = f"{counted(list(faults), 'session')}: {next(iter(faults.values()))} Told by the words." if faults else None
     return said, [told] if told else []
+
+
+def _contradicted(said: Mapping[str, str], utterances: pa.Table) -> list[str]:
+    """A note on sessions whose words are of another language than was said: often that of a program's menus."""
+    spoken = _spoken(list(said)[:: max(1, len(said) // SAMPLE)], utterances)
+    odd = {id_: words for id_, words in spoken.items() if words and codes(words).isdisjoint(codes(said[id_]))}
+    if not odd:
+        return []
+    first = next(iter(odd))
+    return [
+        f"{counted(list(odd), 'session')}: said to be {in_words(said[first])}, but the words look "
+        f"{in_words(odd[first])}; what was said counts. Correct it if it is wrong."
+    ]
 
 
 def _by_words(ids: Sequence[str], utterances: pa.Table, usual: str | None) -> dict[str, str | None]:

@@ -150,11 +150,18 @@ def _row(row: Media, found: Presentation, heard_elsewhere: bool) -> tuple[list[s
     if heard_elsewhere or row.channel in HALVES or not found.sounds:
         return parts, faults
     asked = parse_sound(row.channel or "")
-    track = found.sound(None if asked is None else asked[0])
-    if track is None or track.share < NEAR_ZERO:
-        much = "silent" if track is None or not track.sounding_s else f"silent but for {track.sounding_s:.1f} s"
-        faults.append(silent(row.path, much))
-        parts.append(share("sound", 0.0 if track is None else track.share))
+    number, channel = asked or (None, None)
+    track = found.sound(number)
+    if track is None or track.share(channel) < NEAR_ZERO:
+        sounding_s = track.sounding_of(channel) if track else 0.0
+        much = f"silent but for {sounding_s:.1f} s" if sounding_s else "silent"
+        faults.append(silent(f"{row.path}, channel {row.channel}" if channel is not None else row.path, much))
+        parts.append(share("sound", 0.0 if track is None else track.share(channel)))
     else:
-        parts.append(share("sound", track.share) if track.whole else "sound")
+        parts.append(share("sound", track.share(channel)) if track.whole else "sound")
+    if channel is not None and track is not None and track.alike and track.sounding_s:
+        faults.append(
+            f"{row.path}: both channels play the same sound, so that one cannot be told from the other by channel. "
+            "Give each person a file of their own"
+        )
     return parts, faults

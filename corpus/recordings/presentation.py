@@ -31,6 +31,7 @@ class SoundTrack:
     """One track of sound: ``sounding_s`` of the ``heard_s`` seconds that were listened to are not silence.
 
     ``sounds``: whether a person would hear it beside the others. ``whole``: whether all of it was listened to.
+    ``each_s``: as ``sounding_s``, of every channel by itself. ``alike``: whether both of two channels play one sound.
     """
 
     number: int
@@ -41,11 +42,17 @@ class SoundTrack:
     energy: float
     sounds: bool
     whole: bool
+    each_s: tuple[float, ...] = ()
+    alike: bool = False
 
-    @property
-    def share(self) -> float:
-        """The share, 0 to 1, of what was listened to that is not silence."""
-        return self.sounding_s / self.heard_s if self.heard_s else 0.0
+    def sounding_of(self, channel: int | None) -> float:
+        """The seconds that are not silence, of one channel where there is such a one."""
+        known = channel is not None and channel < len(self.each_s)
+        return self.each_s[channel] if known and channel is not None else self.sounding_s
+
+    def share(self, channel: int | None = None) -> float:
+        """The share, 0 to 1, of what was listened to that is not silence, of one ``channel`` or of all."""
+        return self.sounding_of(channel) / self.heard_s if self.heard_s else 0.0
 
     def __str__(self) -> str:
         return f"track{self.number} ({self.title}, {self.channels} channel{'s' * (self.channels != 1)})"
@@ -99,8 +106,8 @@ def _listed(tracks: Sequence[SoundTrack]) -> str:
 def present(place: Path, name: str) -> Presentation:
     """Look at the file ``place``, and listen to it as far as it takes to know what sounds; ``name`` is for messages.
 
-    A file of one track that sounds is decoded for a minute or a twentieth of its length, any other whole; what is
-    damaged later on is not found here. Raises ``UnitError``: not a readable recording.
+    A file of one track whose channels sound is decoded for a minute or a twentieth of its length, any other whole; what
+    is damaged later on is not found here. Raises ``UnitError``: not a readable recording.
     """
     try:
         status = place.stat()
@@ -150,6 +157,9 @@ class _Heard:
     heard_s: float = 0.0
     sounding_s: float = 0.0
     energy: float = 0.0
+    each_s: Any = 0.0
+    apart: float = 0.0
+    """The energy by which two channels differ, whichever way round they are."""
 
     def take(self, frame: Any) -> None:
         self.channels = frame.layout.nb_channels
@@ -159,10 +169,15 @@ class _Heard:
                 continue
             length_s = samples.shape[1] / part.sample_rate
             # About their mean: a constant is no sound.
-            power = float(samples.var(axis=1).max())
+            powers = samples.var(axis=1)
+            power = float(powers.max())
             self.heard_s += length_s
+            self.each_s = self.each_s + length_s * (powers >= 10.0 ** (SILENT_DB / 10.0))
             self.sounding_s += length_s * (power >= 10.0 ** (SILENT_DB / 10.0))
             self.energy += power * length_s
+            if len(samples) == 2:
+                left, right = samples
+                self.apart += length_s * min(float((left - right).var()), float((left + right).var()))
 
 
 @dataclass
@@ -181,7 +196,11 @@ class _Listening:
     def knows(self) -> bool:
         """Whether there is nothing left to find out."""
         enough_s = max(ENOUGH_S, ENOUGH * (self.length_s or 0.0))
-        return len(self.heard) < 2 and all(heard.sounding_s >= enough_s for heard in self.heard.values())
+        # Of two channels each may be a person, who says nothing for a while.
+        return len(self.heard) < 2 and all(
+            (np.min(heard.each_s) if heard.channels == 2 else heard.sounding_s) >= enough_s
+            for heard in self.heard.values()
+        )
 
     def take(self, packet: Any) -> None:
         import av
@@ -207,6 +226,8 @@ class _Listening:
                 energy=heard.energy,
                 sounds=heard.sounding_s > 0 and heard.energy >= loudest * 10.0 ** (-FAR_BELOW_DB / 10.0),
                 whole=not self.knows(),
+                each_s=tuple(map(float, np.atleast_1d(heard.each_s))),
+                alike=heard.channels == 2 and heard.apart < heard.energy * 10.0 ** (-FAR_BELOW_DB / 10.0),
             )
             for number, heard in enumerate(self.heard.values())
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from apportion.corpus import account
 from apportion.corpus.speakers.markup import voices
-from apportion.corpus.speakers.names import clean_name
+from apportion.corpus.speakers.names import clean_name, is_seen
 
 LONGEST_LABEL = 60
 _LABEL = re.compile(
@@ -35,7 +35,7 @@ class Said:
 
     ``label``: who says ``text``: ``sure`` where the format says so, else a candidate. ``written``: the text with its
     label, for where that is none. ``opens``: whether it is the first of its cue. ``changes``: a mark says that another
-    person begins (``>>``, or one of several dashes in a cue).
+    person begins (``>>``, or a dash that is not the first of its cue alone).
     """
 
     place: str
@@ -58,7 +58,7 @@ def said_in(place: str, raw: str, start_s: float, end_s: float) -> list[Said]:
     found: list[Said] = []
     for voice, text in voices(raw):
         account.current().read("words", account.words_in([text]))
-        name = clean_name(voice or "")
+        name = _unwrapped(clean_name(voice or ""))
         if name:
             found.append(Said(place, _flat(text), start_s, end_s, name, True, _flat(text), not found))
             continue
@@ -67,20 +67,23 @@ def said_in(place: str, raw: str, start_s: float, end_s: float) -> list[Said]:
         dashes = sum(mark is not None and mark["dash"] is not None for mark in marks)
         for line, mark in zip(lines, marks, strict=True):
             label, rest = _candidate(line)
-            changes = mark is not None and (mark["dash"] is None or dashes > 1)
+            changes = mark is not None and (mark["dash"] is None or dashes > 1 or bool(found))
             found.append(Said(place, _flat(rest), start_s, end_s, label, False, _flat(line), not found, changes))
     return found or [Said(place, "", start_s, end_s)]
 
 
 def _candidate(line: str) -> tuple[str | None, str]:
     match = _LABEL.fullmatch(line)
-    label = clean_name(match["label"]) if match else ""
-    wrapped = _WRAPPED.fullmatch(label)
-    label = wrapped[1].strip() if wrapped else label
+    label = _unwrapped(clean_name(match["label"])) if match else ""
     if match is None or not any(letter.isalnum() for letter in label):
         return None, line
     return label, match["rest"]
 
 
+def _unwrapped(label: str) -> str:
+    wrapped = _WRAPPED.fullmatch(label)
+    return wrapped[1].strip() if wrapped else label
+
+
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.split()) if is_seen(text) else ""

@@ -17,7 +17,7 @@ _TAG = re.compile(
 )
 _BREAK = re.compile(r"<br\s{0,9}/?>", re.IGNORECASE)
 _SUBSTATION = re.compile(r"\{\\[^{}\n]*\}|\{[yYfFsScCoP]:[^{}\n]*\}|\{/?[biu]\}")
-_SUBSTATION_BREAK = re.compile(r"\\N")
+_SUBSTATION_BREAK = re.compile(r"\\N|\\h")
 _DRIVE = re.compile(r"\b[A-Za-z]:\\")
 # html.unescape knows more than captions do: it would read "R&notes" as "R¬es".
 _ENTITY = re.compile(r"&(?:amp|lt|gt|nbsp|lrm|rlm|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
@@ -41,5 +41,5 @@ def plain(text: str) -> str:
     """The text without known tags, known entities as the letters that they stand for, breaks as new lines."""
     text = _TAG.sub("", _BREAK.sub("\n", text))
     if not _DRIVE.search(text):
-        text = _SUBSTATION_BREAK.sub("\n", text)
+        text = _SUBSTATION_BREAK.sub(lambda sign: " " if sign[0] == "\\h" else "\n", text)
     return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)

@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Iterable
 
 _UNSEEN = ("Cf", "Cc")
+_TYPED = str.maketrans("\u2018\u2019\u02bc\u2010\u2011\u2212", "'''---")
+"""Apostrophes and hyphens that programs put for those of a keyboard."""
 
 
 def clean_name(name: str) -> str:
@@ -21,8 +23,23 @@ def clean_name(name: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """What two spellings of one name have in common: `clean_name`, upper and lower case aside."""
-    return unicodedata.normalize("NFC", clean_name(name).casefold())
+    """What two spellings of one name have in common: `clean_name`, upper and lower case and the width of letters aside.
+
+    >>> name_key("\uff21\uff4e\uff4e") == name_key("ANN"), name_key("O\u2019Neil") == name_key("o'neil")
+    (True, True)
+    """
+    plain = unicodedata.normalize("NFKC", clean_name(name).translate(_TYPED)).casefold()
+    # The small letter of a Turkish I with a dot keeps the dot as a mark of its own.
+    return unicodedata.normalize("NFKC", plain.replace("i\u0307", "i"))
+
+
+def is_seen(text: str) -> bool:
+    """Whether anything of ``text`` can be seen: blanks, joiners and direction marks cannot.
+
+    >>> is_seen("\u200b \ufeff"), is_seen(" :)")
+    (False, True)
+    """
+    return any(not letter.isspace() and unicodedata.category(letter) not in _UNSEEN for letter in text)
 
 
 def same_name(name: str, names: Iterable[str]) -> str | None:

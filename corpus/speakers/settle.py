@@ -19,6 +19,9 @@ from apportion.foundation.truncate import first_few, shortened
 
 EMPTY, NOBODYS = "without text", "before anybody is named"
 _COLON = re.compile(r"[:：](?=\s)")
+_BRACKETED = re.compile(rf"[(\[]([^()\[\]]{{1,{LONGEST_LABEL}}})[)\]](?=\s)")
+_AT_ONCE_S = 0.05
+"""Captions that follow each other so soon are one text that rolls on."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,11 @@ class _Turns:
             _remark("labels that are known to nothing else are text, which goes on the turn before", self._texts),
             _remark("cues have no label and go on the turn before", self._went_on),
             _remark(
+                "turns say again what their speaker has just said (captions that roll, or cues that are there twice): "
+                "each counts as a turn unless you remove it",
+                _repeated(cues),
+            ),
+            _remark(
                 "turns name a speaker in the middle, which may be another turn", _inner_labels(cues, people.keys())
             ),
         ]
@@ -168,6 +176,25 @@ def _remark(what: str, places: Sequence[str] | Mapping[str, str]) -> str:
     return f"{len(shown):,} {what} ({first_few(shown)})" if shown else ""
 
 
+def _repeated(cues: Sequence[Cue]) -> list[str]:
+    """Turns that begin with all words of their speaker's turn before, without a pause between the two."""
+    last: dict[str, Cue] = {}
+    found = []
+    for cue in sorted(cues, key=lambda cue: cue.start_s):
+        before = last.get(cue.speaker)
+        goes_on = before is not None and cue.start_s <= before.end_s + _AT_ONCE_S
+        # "Yes" after "Yes" may be two; the same at one moment is not.
+        if (
+            before
+            and goes_on
+            and f"{cue.text} ".startswith(f"{before.text} ")
+            and (" " in before.text or cue.start_s == before.start_s)
+        ):
+            found.append(f"{cue.speaker!r} at {cue.start_s:g} s: {shortened(cue.text)!r}")
+        last[cue.speaker] = cue
+    return found
+
+
 def _inner_labels(cues: Sequence[Cue], keys: Collection[str]) -> list[str]:
     found = []
     for cue in cues:
@@ -177,6 +204,9 @@ def _inner_labels(cues: Sequence[Cue], keys: Collection[str]) -> list[str]:
             if inner is not None:
                 found.append(f"{cue.speaker!r} at {cue.start_s:g} s: '{inner}:'")
                 break
+        else:
+            named = (mark[0] for mark in _BRACKETED.finditer(cue.text) if name_key(mark[1]) in keys)
+            found += [f"{cue.speaker!r} at {cue.start_s:g} s: '{mark}'" for mark in list(named)[:1]]
     return found
 
 

@@ -206,8 +206,9 @@ def score_keys(row: Mapping[str, Any]) -> list[str]:
 
 
 def all_differ(values: list[Any]) -> bool:
-    """Whether there are values, and no two are the same: an id of each row."""
-    return bool(values) and len({str(value) for value in values}) == len(values)
+    """Whether there are values, all of them plain, and no two are the same: an id of each row."""
+    plain = bool(values) and not any(isinstance(value, list | Mapping) for value in values)
+    return plain and len({str(value) for value in values}) == len(values)
 
 
 def _paths(row: Mapping[str, Any]) -> Iterable[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from apportion.corpus import account
 from apportion.corpus.files.jsontext import kind_of, shown
 from apportion.corpus.importers.chats.scales import Scale
+from apportion.corpus.speakers.names import is_seen
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import listed, shortened
 
@@ -31,21 +32,32 @@ SHAPES = {"messages": ("role", "content"), "conversations": ("from", "value")}
 SPOKEN = {"text": ("text", "content", "value"), "refusal": ("refusal",), "audio": ("transcript",)}
 """Parts of a message that are speech, and the keys under which the words stand."""
 KINDS = {"input_text": "text", "output_text": "text", "output_audio": "audio", "input_audio": "audio"}
-REASONING = ("reasoning", "reasoning_content", "thinking", "redacted_thinking")
+REASONING = ("reasoning", "reasoning_content", "thinking", "redacted_thinking", "reasoningContent")
 CALLS = ("tool_calls", "function_call")
+PART_KINDS = ("type", "kind", "part_kind", "content_type")
+LANGCHAIN = {"human": "user", "ai": "assistant", "HumanMessage": "user", "AIMessage": "assistant"}
+LANGCHAIN |= {
+    "AIMessageChunk": "assistant",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
+_CALL = re.compile(r"\s*<(tool_call|function_call)>.*?</\1>\s*", re.DOTALL)
+"""How open models write a call into their text."""
 _THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
-MOST_KEYS = 12
+MOST_KEYS, MOST_KINDS = 12, 4
 PARTS = "parts of messages"
 NO_SPEAKER = "of the system, tools or functions"
-THOUGHT = "reasoning, which nobody heard"
+THOUGHT, CALLED = "reasoning, which nobody heard", "tool calls, which nobody heard"
 
 
 @dataclass(slots=True)
 class Message:
-    """One message: ``text`` of ``speaker``, None where it is no turn; ``apart``: parts that are no speech, by kind.
+    """One message: ``text`` of ``speaker``, None where it is no turn; ``apart``: parts that are no speech, by kind;
+    ``name``: who of those that have the role.
 
-    ``spoken``: parts that are speech; ``words``: those in it, of which ``thought`` were thought; ``fault``: why it
-    cannot be read; ``silent``: why it is no turn, beside what is ``apart``.
+    ``spoken``: parts that are speech; ``words``: those in it, of which ``unsaid`` were not said, by reason; ``fault``:
+    why it cannot be read; ``silent``: why it is no turn, beside what is ``apart``.
     """
 
     speaker: str | None = None
@@ -53,9 +65,10 @@ class Message:
     apart: Counter[str] = field(default_factory=Counter)
     spoken: int = 0
     words: int = 0
-    thought: int = 0
+    unsaid: Counter[str] = field(default_factory=Counter)
     fault: str = ""
     silent: str = ""
+    name: str | None = None
 
     @property
     def parts(self) -> int:
@@ -93,12 +106,13 @@ def settle(said: Sequence[Message], place: str) -> None:
             leave_out([message], NO_SPEAKER, place)
             continue
         if message.text is None:
-            what = " and ".join(sorted(message.apart))
+            what = listed(sorted(message.apart), MOST_KINDS, " and ")
             book.left_out("messages", message.silent or f"{what} without text".lstrip(), place=place)
             book.left_out(PARTS, "blank", message.spoken, place)
         else:
             book.kept(PARTS, message.spoken)
-        book.left_out("words", THOUGHT, message.thought, place)
+        for reason, many in message.unsaid.items():
+            book.left_out("words", reason, many, place)
         for kind, many in message.apart.items():
             book.left_out(PARTS, kind, many, place)
 
@@ -145,7 +159,7 @@ class MessageReader:
                 message.speaker == TARGET
                 and after.speaker is None
                 and message.text is not None
-                and not message.text.strip()
+                and not is_seen(message.text)
             ):
                 message.text = None  # It called the tool that answers next.
                 message.silent = "blank before a tool's answer"
@@ -154,7 +168,13 @@ class MessageReader:
     def _message(self, position: int, message: Any, shape: tuple[str, str]) -> Message:
         role = self._role(message, shape)
         if role is None:
-            fault = f'message {position}: an object with "{shape[0]}" and "{shape[1]}" is needed.'
+            found = (
+                f"found the keys {listed(list(message), MOST_KEYS)}" if isinstance(message, dict) else shown(message)
+            )
+            fault = (
+                f'message {position}: an object with "{shape[0]}" and "{shape[1]}" is needed, {found}. '
+                "Where other keys hold them: -o speaker=KEY -o text=KEY."
+            )
             return replace(self._said(None, message, shape), fault=fault)
         label = role.strip().casefold() if isinstance(role, str) else ""
         is_speech = label not in NOBODY and label not in NO_MESSAGE
@@ -168,9 +188,10 @@ class MessageReader:
         return said
 
     def _unwrapped(self, message: Mapping[str, Any], shape: tuple[str, str]) -> Any:
-        """The message itself, which LangChain puts under "data"."""
-        is_wrapped = isinstance(message.get("data"), dict) and not any(key in message for key in self._keys(shape))
-        return message["data"] if is_wrapped else message
+        """The message itself, which LangChain puts under "data" or "kwargs"."""
+        inner = message.get("kwargs" if "lc" in message else "data")
+        is_wrapped = isinstance(inner, dict) and not any(key in message for key in self._keys(shape))
+        return inner if is_wrapped else message
 
     def _role(self, message: Any, shape: tuple[str, str]) -> Any:
         if not isinstance(message, dict):
@@ -179,7 +200,11 @@ class MessageReader:
             if message.get(key) is not None:
                 found = message[key]
                 return found.get("role", found) if isinstance(found, dict) else found
+        if "lc" in message and isinstance(message.get("id"), list) and message["id"]:
+            return LANGCHAIN.get(str(message["id"][-1]))
         known = message.get("type")  # LangChain's and the newer OpenAI lists say it there.
+        if isinstance(known, str) and not any(key in message for key in (*self._keys(shape), "data")):
+            return known if known in SPEAKERS else NO_MESSAGE[0]  # It says what it is, and no words.
         return known if known in (*SPEAKERS, *NOBODY, *NO_MESSAGE) else None
 
     def _speaker(self, label: str) -> str | None:
@@ -204,14 +229,16 @@ class MessageReader:
         return (self.text_key,) if self.text_key else (shape[1], *WHAT)
 
     def _has_content(self, message: Mapping[str, Any], shape: tuple[str, str]) -> bool:
-        keys = (*self._keys(shape), *CALLS, *REASONING, "refusal", "audio", "data", "type")
+        keys = (*self._keys(shape), *CALLS, *REASONING, "refusal", "audio", "data", "kwargs", "type")
         return any(key in message for key in keys)
 
     def _said(self, speaker: str | None, message: Any, shape: tuple[str, str]) -> Message:
         said, texts = Message(speaker), []
         if not isinstance(message, dict):
             message = {shape[1]: message}
-        content = next((message[key] for key in self._keys(shape) if message.get(key) is not None), None)
+        held = [message[key] for key in self._keys(shape) if message.get(key) is not None]
+        content = next((one for one in held if not _is_nothing(one)), next(iter(held), None))
+        said.name = message["name"] if isinstance(message.get("name"), str) else None
         texts += list(_texts(content, said))
         for kind in ("refusal", "audio"):
             if message.get(kind) is not None:
@@ -219,17 +246,31 @@ class MessageReader:
         said.apart.update("reasoning" for key in REASONING if message.get(key))
         said.apart.update("tool calls" for key in CALLS if message.get(key))
         text = "\n".join(texts)
-        thought = _THOUGHT.match(text) if speaker == TARGET else None
-        if thought:
-            text = text[thought.end() :]
-            said.thought = account.words_in([thought[0]])
-        said.words = said.thought + account.words_in([text] if thought else texts)
+        text = _without(text, said) if speaker == TARGET else text
+        said.words = said.unsaid.total() + account.words_in([text])
         # Somebody who answers nothing has had a turn; who thinks or calls a tool goes on.
-        is_blank_turn = isinstance(content, str) and not said.apart and not thought
-        said.text = text if text.strip() or is_blank_turn else None
-        if thought and said.text is None:
+        is_blank_turn = isinstance(content, str) and not said.apart and not said.unsaid
+        said.text = text if is_seen(text) or is_blank_turn else None
+        if said.unsaid[THOUGHT] and said.text is None:
             said.silent = "reasoning without text"
         return said
+
+
+def _without(text: str, said: Message) -> str:
+    """``text`` without what a model wrote into it that nobody heard; ``said`` has what that was."""
+    thought = _THOUGHT.match(text)
+    if thought:
+        text = text[thought.end() :]
+        said.unsaid[THOUGHT] += account.words_in([thought[0]])
+    heard, calls = _CALL.subn("\n", text)
+    if calls:
+        said.apart["tool calls"] += calls
+        said.unsaid[CALLED] += account.words_in([text]) - account.words_in([heard])
+    return heard
+
+
+def _is_nothing(content: Any) -> bool:
+    return not content or (isinstance(content, str) and not is_seen(content))
 
 
 def _texts(content: Any, said: Message) -> Iterator[str]:
@@ -256,9 +297,11 @@ def _part(part: Any, said: Message) -> Iterator[str]:
     if isinstance(part.get("parts"), list):  # ChatGPT's own export: {"content_type": "text", "parts": ["..."]}.
         yield from _texts(part["parts"], said)
         return
-    kind = part.get("type", part.get("kind", part.get("content_type", "text")))
+    kind = next((part[key] for key in PART_KINDS if key in part), "text")
     kind = kind if isinstance(kind, str) else shown(kind)
-    plain = KINDS.get(kind, kind)
+    if kind == "text" and part and _words(part, kind) is None:
+        kind = str(next(iter(part)))  # Gemini's and Bedrock's parts have no type: {"functionCall": {...}}.
+    plain = "reasoning" if part.get("thought") is True else KINDS.get(kind, kind)
     words = _words(part, plain)
     if words is not None:
         said.spoken += 1

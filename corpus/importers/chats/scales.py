@@ -84,7 +84,13 @@ class Scale:
             return float(len(found[1]))
         if self.name == "stars" and (found := _SO_MANY_STARS.fullmatch(text)):
             return float(found[1])
-        return number(text, place, texts=True)
+        try:
+            return number(text, place, texts=True)
+        except UnitError:
+            raise UnitError(
+                f"{place} = {shown(value)}: no score on {self.name or f'a scale from {self.low:g} to {self.high:g}'}. "
+                f"Write a number, such as {self.high:g}, with a point for decimals, or leave it empty."
+            ) from None
 
     def holds(self, value: Any) -> bool:
         """Whether ``value`` is a score that lies on this scale."""
@@ -166,8 +172,9 @@ def check_values(scale: Scale, values: list[Any]) -> str | None:
     seen = {str(value).strip() for value in values}
     if scale.name == "thumbs" and seen & {"0", "0.0"} and seen & {"-1", "-1.0"}:
         return "they hold 0 and -1, so 0 is no thumb down. Say -o scale=-1..1"
-    if scale.name == "percent" and len(seen) > 1 and all(_is_share(value) for value in seen):
-        return "all of them lie between 0 and 1, so they are shares. Say -o scale=0..1"
+    bare = [value for value in seen if re.fullmatch(_NUMBER, value)]
+    if scale.name == "percent" and bare and len(seen) > 1 and all(map(_is_share, bare)):
+        return "those without a % lie between 0 and 1, so they are shares. Say -o scale=0..1, or write all with a %"
     return None
 
 

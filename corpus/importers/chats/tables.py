@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import math
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -24,24 +24,25 @@ from apportion.corpus.importers.chats.messages import WHAT, WHO
 from apportion.corpus.importers.chats.scales import is_blank
 from apportion.corpus.importers.reading.json_items import Item
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.truncate import listed, shortened
+from apportion.foundation.truncate import listed
 
 TEXT_TABLES = (".csv", ".tsv")
 ARROW_TABLES = (".parquet", ".arrow")
 MOST_ROWS = 2_000_000
 MOST_OF_A_CELL = 1 << 20
 """Letters of a Python list that are read: reading one takes a hundred times its size."""
+_ROUNDED = re.compile(r"\d[.,]\d+E\+\d\d")
 MOST_BYTES = 1 << 29
 """How much a Parquet or Arrow file may hold: a small file can hold many times its own size."""
 NUMBERED = (
     *("turn", "turn_id", "turn_index", "turn_number", "message_index", "index", "position", "seq", "sequence", "order"),
     "step",
 )
-ORDER = (*NUMBERED, "timestamp", "created_at", "sent_at", "datetime", "time", "date")
+ORDER = (*NUMBERED, "timestamp", "ts", "created_at", "sent_at", "datetime", "time", "date")
 TEXTS = ("content", "text", "message", "utterance", "body", "utterance_text", "message_text", *WHAT)
 SPEAKERS_COLUMNS = (*WHO, "speaker_role", "sender_type", "author_role", "participant")
 OF_CHATS = ("score", "low", "high", "language", "lang")
-ROWS, CELLS = "rows", "cells"
+ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,28 @@ def read_rows(path: Path) -> list[Item]:
     if path.name.lower().removesuffix(".gz").endswith(TEXT_TABLES):
         try:
             table = csvfile.read_table(path, str(path))
-            return [Item(f"line {line}", dict(zip(table.header, row, strict=True))) for line, row in table.rows]
+            lines = list(table.rows)
+            figures = [at for at in range(len(table.header)) if _has_decimal_commas(lines, at, table.delimiter)]
+            for _, row in lines:
+                for at in figures:
+                    row[at] = row[at].replace(",", ".")
+            return [Item(f"line {line}", dict(zip(table.header, row, strict=True))) for line, row in lines]
         except UnitError as error:
             raise InputError(str(error)) from None
     return [Item(f"row {number}", row) for number, row in enumerate(_arrow_rows(path), start=1)]
 
 
+def _has_decimal_commas(lines: list[tuple[int, list[str]]], at: int, delimiter: str) -> bool:
+    """Whether a column holds figures alone, and the comma in them stands before decimals for certain."""
+    cells = [row[at] for _, row in lines if not is_blank(row[at])]
+    return csvfile.decimal_mark(cells, delimiter) == "," and all(
+        csvfile.parsed(cell, ",") is not None for cell in cells
+    )
+
+
 def _arrow_rows(path: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
+    cells: account.Cells | None = None
     held = 0
     try:
         with pa.OSFile(str(path)) as file:
@@ -74,6 +89,8 @@ def _arrow_rows(path: Path) -> list[dict[str, Any]]:
                 if len(set(names)) < len(names):
                     twice = next(name for name in names if names.count(name) > 1)
                     raise InputError(f"{path}: column {twice!r} is there twice. Keep one.")
+                cells = cells or account.current().cells(str(path), names)
+                cells.rows += batch.num_rows
                 held += batch.nbytes
                 if len(rows) + batch.num_rows > MOST_ROWS or held > MOST_BYTES:
                     raise InputError(
@@ -119,13 +136,12 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     rows = [_Row(item.place, item.found) for item in items if not item.fault]
     broken = [replace(item, holds={ROWS: 1}) for item in items if item.fault]
     account.current().read(ROWS, len(items))
-    account.current().read(CELLS, sum(len(row.cells) for row in rows))
     lists = finder.named("messages", LISTS, _are_lists)
     if lists is not None:
         id_ = finder.named("id", IDS, all_differ)
         keys = Keys({"messages": lists, **_some(id=id_)})
-        used = _used(rows, [*keys.of.values(), score])
-        return [_chat_of_row(row, lists, id_, score, used) for row in rows], keys
+        _use(path, [*keys.of.values(), score])
+        return [_chat_of_row(row, lists, id_, score) for row in rows], keys
     text = finder.need("text", "what was said", finder.named("text", TEXTS, _are_words))
     speaker = finder.need("speaker", "who said it", finder.named("speaker", SPEAKERS_COLUMNS))
     id_ = finder.grouping(IDS, "which chat a row belongs to")
@@ -135,8 +151,15 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     for row in rows:
         if is_blank(find(row.cells, id_)):
             raise InputError(f"{path}, {row.place}, column {id_}: empty, so nobody knows whose turn it is. Fill it in.")
-        by_chat.setdefault(_cell(find(row.cells, id_)), []).append(row)
-    turns = _Turns(speaker, text, order, _used(rows, [text, speaker, id_, order, score]))
+        name = _cell(find(row.cells, id_))
+        if _ROUNDED.fullmatch(name):
+            raise InputError(
+                f"{path}, {row.place}, column {id_}: {name} is a number that a spreadsheet has cut, so that several "
+                "chats may have one id. Export it again with that column as text."
+            )
+        by_chat.setdefault(name, []).append(row)
+    _use(path, [text, speaker, id_, order, score])
+    turns = _Turns(speaker, text, order)
     chats = [turns.chat(name, of_chat, score) for name, of_chat in by_chat.items()] + broken
     if order is not None:
         keys.of["order"] = order
@@ -144,25 +167,17 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     return chats, keys
 
 
-def _used(rows: list[_Row], keys: Sequence[str | None]) -> frozenset[str]:
-    """The columns that are read; the account says which are not."""
-    used = frozenset({key for key in keys if key} | {key.partition(".")[0] for key in keys if key} | set(OF_CHATS[1:]))
-    unread = Counter(column for row in rows for column in row.cells if column not in used)
-    for column, many in unread.items():
-        account.current().left_out(CELLS, "in columns that are not read", many, shortened(column))
-    return used
-
-
-def _held(rows: list[_Row], used: Collection[str]) -> dict[str, int]:
-    """How many rows, and cells in columns that are read."""
-    return {ROWS: len(rows), CELLS: sum(column in used for row in rows for column in row.cells)}
+def _use(path: Path, keys: Sequence[str | None]) -> None:
+    """Say in the account which columns are read."""
+    read = [key for key in keys if key]
+    account.current().use(str(path), [*read, *(key.partition(".")[0] for key in read), *OF_CHATS[1:]])
 
 
 class _Turns:
     """Puts the rows of a chat together, in their order."""
 
-    def __init__(self, speaker: str, text: str, order: str | None, used: Collection[str]) -> None:
-        self.speaker, self.text, self.order, self.used = speaker, text, order, used
+    def __init__(self, speaker: str, text: str, order: str | None) -> None:
+        self.speaker, self.text, self.order = speaker, text, order
         self.sorted: list[str] = []
         self.unordered: list[str] = []
         self.twice = f"repeat another of the same {order!r}, speaker and text"
@@ -171,11 +186,11 @@ class _Turns:
         """The chat ``name``, with its one score."""
         place = rows[0].place if len(rows) == 1 else f"{rows[0].place} to {rows[-1].place.partition(' ')[2]}"
         scores = [] if score is None else [v for row in rows if not is_blank(v := find(row.cells, score))]
-        holds = {**_held(rows, self.used), "scores": len(scores)}
+        holds = {ROWS: len(rows), "scores": len(scores)}
         once, twice = self._once(self._in_order(name, rows))
-        for what, many in _held(twice, self.used).items():
-            account.current().left_out(what, self.twice, many, place)
-            holds[what] -= many
+        if twice:
+            account.current().left_out(ROWS, self.twice, len(twice), place)
+            holds[ROWS] -= len(twice)
         said = [{"role": find(row.cells, self.speaker), "content": _text(find(row.cells, self.text))} for row in once]
         chat: dict[str, Any] = {"id": name, "messages": said}
         for what in OF_CHATS:
@@ -224,9 +239,9 @@ class _Turns:
         return notes
 
 
-def _chat_of_row(row: _Row, lists: str, id_: str | None, score: str | None, used: Collection[str]) -> Item:
+def _chat_of_row(row: _Row, lists: str, id_: str | None, score: str | None) -> Item:
     cell = find(row.cells, lists)
-    holds = _held([row], used)
+    holds = {ROWS: 1}
     if score is not None and not is_blank(find(row.cells, score)):
         holds["scores"] = 1
     try:
@@ -283,7 +298,7 @@ def moment(value: Any) -> float | None:
 
 def _cell(value: Any) -> str:
     """A cell as text: 3.0, which pandas makes of 3 where a column has gaps, is 3."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def _text(value: Any) -> Any:

@@ -9,18 +9,12 @@ from typing import Any
 
 from apportion.corpus import account
 from apportion.corpus.files.jsontext import JsonError, parse
+from apportion.corpus.importers.chats.messages import LANGCHAIN
 from apportion.corpus.importers.chats.scales import is_blank
 from apportion.corpus.importers.chats.tables import moment
 from apportion.corpus.importers.reading.json_items import Item
 
 LANGFUSE, LANGSMITH, OTEL = "Langfuse", "LangSmith", "OpenTelemetry"
-LANGCHAIN = {"human": "user", "ai": "assistant", "HumanMessage": "user", "AIMessage": "assistant"}
-LANGCHAIN |= {
-    "AIMessageChunk": "assistant",
-    "SystemMessage": "system",
-    "ToolMessage": "tool",
-    "FunctionMessage": "tool",
-}
 THREADS = ("thread_id", "session_id", "conversation_id")
 ASKED = ("messages", "input", "question", "query", "prompt", "message", "text", "user_input", "args")
 ANSWERED = (
@@ -39,6 +33,7 @@ EVALUATION = "gen_ai.evaluation.result"
 _NUMBERED = re.compile(
     r"(?:llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d+)\.(?:message\.)?(role|content)"
 )
+_OF_EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
 _OF_TRACES = {"htmlpath", "projectid", "bookmarked", "release", "scores", "environment", "userid"}
 MOST_MESSAGES = 10_000
 RECORDS = "records"
@@ -134,7 +129,9 @@ def _of_langfuse(place: str, found: Mapping[str, Any], around: Mapping[str, Any]
 
 def _langfuse_score(place: str, own: Mapping[str, Any]) -> Feedback:
     _is_one(place)
-    value = own.get("stringvalue") if own["value"] is None else own["value"]
+    # Of a category the number is a place in a list, or 0.
+    is_category = str(own.get("datatype")).upper() == "CATEGORICAL" and own.get("stringvalue") is not None
+    value = own.get("stringvalue") if own["value"] is None or is_category else own["value"]
     source = str(own.get("source") or "").upper()
     by = _id(own.get("authoruserid")) or ("annotation" if source == "ANNOTATION" else None)
     about = {"call": own.get("observationid"), "trace": own.get("traceid"), "session": own.get("sessionid")}
@@ -196,17 +193,35 @@ def _of_span(place: str, span: Mapping[str, Any]) -> Iterator[Call | Feedback]:
         return
     session = values.get("gen_ai.conversation.id") or values.get("session.id")
     own = {"id": ids.get("spanid"), "starttime": ids.get("starttimeunixnano") or ids.get("starttime")}
-    asked = _first(values, "gen_ai.input.messages", "llm.input_messages", "input.value") or _numbered(
-        values, "in", "prompt"
+    said_in_events = [_said_in_event(event) for event in _dicts(span.get("events"))]
+    values = {**values, **{key: value for side, held in said_in_events if not side for key, value in held.items()}}
+    asked = (
+        _first(values, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "input.value")
+        or _numbered(values, "in", "prompt")
+        or [message for side, message in said_in_events if side == "asked"]
     )
-    answered = _first(values, "gen_ai.output.messages", "llm.output_messages", "output.value") or _numbered(
-        values, "out", "completion"
+    answered = (
+        _first(values, "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "output.value")
+        or _numbered(values, "out", "completion")
+        or [message for side, message in said_in_events if side == "answered"]
     )
     parent = _id(ids.get("parentspanid") or ids.get("parentid"))
     yield _call(place, own, ids.get("traceid"), parent, session, (asked, answered), _id(about["also"]))
     for event in _dicts(span.get("events")):
         if event.get("name") == EVALUATION:
             yield _evaluation(place, _attributes(event.get("attributes")), about)
+
+
+def _said_in_event(event: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What an event of a span says, as the conventions before 1.36 put it: a message, or attributes of the span."""
+    name, values = str(event.get("name")), _attributes(event.get("attributes"))
+    if name == "gen_ai.choice":
+        message = _json(values.get("message", values.get("content")))
+        return "answered", message if isinstance(message, dict) else {"role": "assistant", "content": message}
+    role = _OF_EVENT.fullmatch(name)
+    if role:
+        return "asked", {"role": role[1], "content": _json(values.get("content"))}
+    return "", values if name.startswith("gen_ai.content.") else {}
 
 
 def _evaluation(place: str, values: Mapping[str, Any], about: Mapping[str, Any]) -> Feedback:

@@ -63,7 +63,7 @@ class Conversation:
                 leave_out(exchange[: len(before) + len(exchange) - len(said)], REPEATED, trace[0].place)
             answered[trace[0].trace] = len(_spoken(said)) - 1
         if not said:
-            raise UnitError("no call in it holds words of a user and an answer.")
+            raise UnitError("no call in it holds words of a user and an answer. Export inputs and outputs, too.")
         return Chat(self.id, said, self._scores(answered))
 
     def _scores(self, answered: Mapping[str, int]) -> list[Score]:
@@ -113,7 +113,8 @@ def _first_hand(scores: list[Feedback]) -> list[Feedback]:
     """The scores that have a value, without the means of those that are there themselves."""
     book = account.current()
     book.read("scores", len(scores))
-    themselves = {(one.name, one.about.get("call")) for one in scores if not one.summed_up}
+    valued = [one for one in scores if not is_blank(one.value)]
+    themselves = {(one.name, one.about.get("call")) for one in valued if not one.summed_up}
     kept = []
     for one in scores:
         if is_blank(one.value):

@@ -15,7 +15,9 @@ from apportion.foundation.truncate import shortened
 
 _STAMP = r"(?:(\d{1,10}):)?([0-5]?\d):([0-5]?\d)(?:[.,](\d{3,9}))?"
 _TIMES = re.compile(rf"\s*{_STAMP}\s*-->\s*{_STAMP}(?:\s.*)?")
-_BROKEN_TIMES = re.compile(r"\s*[\d:.,]+\S*\s*-->|\s*-->")
+_CLOCK = r"\d+:\d\d(?::\d\d)?(?:[.,:;]\d+)?"
+_BROKEN_TIMES = re.compile(rf"\s*(?:[\d:.,]+\S*\s*-->|-->|\W?{_CLOCK}\s*[^\w\s.,]{{1,4}}\s*{_CLOCK}\s*$)")
+"""Also two clock times with another sign between them: word processors make one of "-->"."""
 _COMMENT = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 
 
@@ -91,7 +93,8 @@ def _written(lines: Sequence[str]) -> int:
 def _heads(lines: Sequence[str], begins: Sequence[int], vtt: bool) -> dict[int, int]:
     """By the line of a cue's times, the line on which the cue begins: that of its counter, if it has one.
 
-    A number above the times is a counter where a blank line is above it, or where it counts on; else it was said.
+    A number above the times is a counter where a blank line is above it, or where it counts on or begins anew; else it
+    was said.
     """
     heads, last = {}, 0
     for number in begins:
@@ -99,7 +102,8 @@ def _heads(lines: Sequence[str], begins: Sequence[int], vtt: bool) -> dict[int, 
         apart = number < 2 or not lines[number - 2].strip() or number - 2 in heads
         named = vtt and bool(above) and number > 1
         counter = int(above) if above.isdecimal() and len(above) < 10 else 0
-        is_head = above and "-->" not in above and ((apart and (named or above.isdecimal())) or counter == last + 1)
+        counts = counter == last + 1 or (counter == 1 and last > 0)
+        is_head = above and "-->" not in above and (counts or (apart and (named or above.isdecimal())))
         heads[number] = number - 1 if is_head else number
         last = counter if is_head else last
     return heads

@@ -12,6 +12,8 @@ from apportion.foundation.truncate import shortened
 TimeUnit = Literal["s", "ms"]
 SECONDS: TimeUnit = "s"
 MILLISECONDS: TimeUnit = "ms"
+LATEST_S = 1e6
+"""Sessions begin at 0; twelve days later it is the time of day that somebody wrote down."""
 SLOWEST_S, FASTEST_S = 40.0, 0.01
 """Seconds that a word takes in a transcript: between 0.2 and 1, with pauses up to 10. A thousandfold is neither."""
 LETTERS = 4
@@ -34,8 +36,9 @@ def check_pace(name: str, spans: Iterable[tuple[str, float, float]], unit: TimeU
 
     ``spans``: (text, start, end) of each cue, in seconds if ``unit`` is right.
 
-    Raises ``UnitError``: the times are thousandfold, and nobody said that they are seconds; or they were said to be
-    milliseconds, and are a thousandth.
+    Raises ``UnitError``: nobody said that they are seconds, and they are thousandfold, much too fast, or count from
+    another day; or they were said to be
+    milliseconds, and are a thousandth, or thousandfold as well (microseconds).
     """
     said = [(start, end, text) for text, start, end in spans if text.strip()]
     timed = [(end - start, text) for start, end, text in said if end > start]
@@ -48,6 +51,18 @@ def check_pace(name: str, spans: Iterable[tuple[str, float, float]], unit: TimeU
     lasts = f"{name}: {shortened(text, 40)!r} lasts {length:,.10g} s, if its times are"
     if unit is None and pace > SLOWEST_S:
         raise UnitError(f"{lasts} seconds. Say what they are: -o time_unit=ms, or -o time_unit=s if it is so.")
+    begins = min(start for start, _, _ in said)
+    if unit is None and begins > LATEST_S:
+        raise UnitError(
+            f"{name}: the first words begin at {begins:,.10g} s, as if on a calendar. Count from the beginning of the "
+            "session, or say -o time_unit=s if it is so."
+        )
+    if unit is None and pace < FASTEST_S:
+        raise UnitError(
+            f"{lasts} seconds, and nobody speaks so fast. Write seconds, or say -o time_unit=s if it is so."
+        )
+    if unit == MILLISECONDS and pace > SLOWEST_S:
+        raise UnitError(f"{lasts} milliseconds. Divide them, so that they are seconds or milliseconds.")
     if unit == MILLISECONDS and pace < FASTEST_S:
         raise UnitError(f"{lasts} milliseconds. Say -o time_unit=s, and import it apart from those in milliseconds.")
 

@@ -16,7 +16,7 @@ from apportion.corpus.importers.reading.time_unit import MILLISECONDS, TimeUnit,
 from apportion.corpus.importers.reading.transcript_table import read_cues
 from apportion.corpus.importers.reading.whisperx import segment_parts
 from apportion.corpus.speakers.labels import Said
-from apportion.corpus.speakers.names import clean_name
+from apportion.corpus.speakers.names import clean_name, is_seen
 from apportion.corpus.speakers.settle import EMPTY
 from apportion.foundation.errors import UnitError
 
@@ -116,7 +116,7 @@ def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Said:
         raise UnitError(f"{place}: start {start!r} and end {end!r}; numbers of seconds are needed, such as 1.5.")
     if end_s < start_s or start_s < 0:
         raise UnitError(f"{place}: from {start_s:g} s to {end_s:g} s; 0 <= start <= end is needed.")
-    said = " ".join(text.split())
+    said = " ".join(text.split()) if is_seen(text) else ""
     return Said(place, said, start_s, end_s, clean_name(speaker), sure=True, written=said)
 
 

@@ -110,14 +110,14 @@ class Maker:
                 self.count("messages", kept=not fate and role != "system")
                 self.count("words", words, kept=not fate and role != "system")
                 self.count("rows", kept=not fate)
-                self.count("cells", 5, kept=not fate)
+                self.count("cells", 5)
             if fate:  # Two scores that differ.
                 self.count("scores", 2 * (score is None), kept=False)
                 rows[-1][4], rows[-2][4] = 1, 2
             elif self.random.random() < 0.5:  # A join repeats a row.
                 rows.append(rows[-1])
                 self.count("rows", kept=False)
-                self.count("cells", 5, kept=False)
+                self.count("cells", 5)
                 self.count("scores", score is not None)
         self.count("cells", self.read["rows"], kept=False)  # The topic.
         return {"t.csv": [["session_id", "turn", "role", "text", "csat", "topic"], *rows]}
@@ -128,7 +128,7 @@ class Maker:
             cell = "[{" if fate else json.dumps(self.messages(True))
             rows.append([position, cell, self.score(not fate)])
             self.count("rows", kept=not fate)
-            self.count("cells", 3, kept=not fate)
+            self.count("cells", 3)
         return {"t.csv": [["id", "messages", "csat"], *rows]}
 
     def calls(self):

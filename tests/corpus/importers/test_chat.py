@@ -106,7 +106,7 @@ def test_bad_options(tmp_path, options, words):
 @pytest.mark.parametrize(
     ("chat", "words"),
     [
-        (OPENAI | {"score": "four"}, "score = 'four': a finite number"),
+        (OPENAI | {"score": "four"}, "score = 'four': no score on a scale"),
         ({"score": 1}, 'no list "messages" or "conversations"'),
         ({"messages": ["hi"]}, 'message 1: an object with "role" and "content"'),
         ({"messages": [{"role": "boss", "content": "x"}]}, "message 1: role 'boss'; allowed: user, human"),

@@ -193,7 +193,7 @@ def test_a_source_that_is_no_folder_of_sessions(src, tmp_path):
     with pytest.raises(InputError, match=r"put that into a folder of its own"):
         import_corpus(src / "s1", {})
     (tmp_path / "empty" / "x").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"no folder in it has a recording or a transcript\. See"):
+    with pytest.raises(InputError, match=r"no folder in it has a recording or a transcript \(\.vtt, .*\)\. See"):
         import_corpus(tmp_path / "empty", {})
     (src / "ratings.csv").write_text("who,what\n")
     with pytest.raises(InputError, match="no column 'session_id'"):

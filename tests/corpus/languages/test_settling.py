@@ -27,7 +27,7 @@ SHORT = {"s": (None, ["ok", "hm"])}
     ("made", "given", "found", "note"),
     [
         (build(**GERMAN), None, ["de"] * 3, "by the words: 3 German (de); -o language=CODE"),
-        (build(**GERMAN), "fr", ["fr"] * 3, ""),
+        (build(**GERMAN), "fr", ["fr"] * 3, "said to be French, but the words look German"),
         (build(**GERMAN, **SHORT), None, ["de"] * 4, "4 German (de)"),
         (build(**SHORT), None, [None], "1 too short to tell"),
         (build("en", **ENGLISH, **SHORT), None, ["en"] * 4, ""),

@@ -14,7 +14,7 @@ def test_what_a_film_shows_and_plays(tmp_path):
     film = present(write_movie(tmp_path / "a.mp4", [flat()] * 25, sound=VOICE), "a film")
     assert (film.name, film.videos, film.end_s) == ("a film", 1, pytest.approx(1.0, abs=0.1))
     track = film.sound()
-    assert (track.number, track.channels, track.sounds, track.whole) == (0, 1, True, True) and track.share > 0.9
+    assert (track.number, track.channels, track.sounds, track.whole) == (0, 1, True, True) and track.share() > 0.9
     assert film.chosen(track) is None
     silent = present(write_movie(tmp_path / "b.mp4", [flat()] * 25), "b")
     assert silent.sounds == () and silent.sound() is None
@@ -26,7 +26,7 @@ def test_what_a_film_shows_and_plays(tmp_path):
     ids=["voice", "zeros", "a constant", "hiss", "a quiet voice"],
 )
 def test_what_is_silence(tmp_path, samples, share):
-    assert present(write_wav(tmp_path / "a.wav", samples), "a.wav").sound().share == share
+    assert present(write_wav(tmp_path / "a.wav", samples), "a.wav").sound().share() == share
 
 
 def test_a_long_recording_that_sounds_is_not_decoded_whole(tmp_path, monkeypatch):
@@ -35,7 +35,7 @@ def test_a_long_recording_that_sounds_is_not_decoded_whole(tmp_path, monkeypatch
     assert not track.whole and 2 <= track.heard_s < 2.5
     late = np.concatenate([0 * VOICE, 0 * VOICE, 0 * VOICE, VOICE])
     track = present(write_wav(tmp_path / "b.wav", late), "b.wav").sound()
-    assert track.whole and track.share == pytest.approx(1 / 4, rel=0.1)
+    assert track.whole and track.share() == pytest.approx(1 / 4, rel=0.1)
 
 
 @pytest.mark.parametrize(
