@@ -28,15 +28,16 @@ GOES_ON = "What is finished is kept: run the same command again to go on."
 def cli() -> None:
     """Turn one score per conversation into a reward for every turn.
 
-    Start with `apportion import` (your data to a corpus), `apportion init` (a configuration for it) and
-    `apportion run` (rewards, reward model, evaluation, aligned policy, report). `apportion demo` shows it all on
-    the bundled synthetic corpus.
+    Start with `apportion start FILE` (what it is, and first rewards), or step by step with `apportion import` (your
+    data to a corpus), `apportion init` (a configuration for it) and `apportion run` (rewards, reward model,
+    evaluation, aligned policy, report). `apportion demo` shows it all on the bundled synthetic corpus.
     """
 
 
 COMMANDS = {
     "doctor": "machine:doctor_command",
     "demo": "runs:demo_command",
+    "start": "start:start_command",
     "import": "corpus:import_command",
     "inspect": "corpus:inspect_command",
     "init": "init:init_command",
@@ -49,12 +50,11 @@ COMMANDS = {
     "label": "groups:label_group",
     "probe": "probe:probe_command",
     "benchmark": "benchmark:benchmark_command",
-    "score": "score:score_command",
     "train": "groups:train_group",
     "models": "models:models_group",
 }
 """Where each command is, below `apportion.commands`: it is imported when it is asked for, or when all are listed."""
-FURTHER = ("probe", "benchmark", "score", "train", "models")
+FURTHER = ("probe", "benchmark", "train", "models")
 cli.commands = LazyMapping(COMMANDS, lambda name: named(f"apportion.commands.{COMMANDS[name]}"))  # type: ignore[assignment]
 cli.sections = {"Commands": [name for name in COMMANDS if name not in FURTHER], "Further commands": [*FURTHER]}
 

@@ -96,6 +96,16 @@ def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) ->
     )
 
 
+def options_before(out: Path, src: Path) -> dict[str, str] | None:
+    """The options by which an import from ``src`` made the corpus in ``out``; None where none did."""
+    try:
+        record = json.loads((out / RECORD).read_text(encoding="utf-8"))
+        same = record["source"] == os.path.realpath(src)
+        return {str(key): str(value) for key, value in record["options"].items()} if same else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
 @contextmanager
 def folder_for(out: Path) -> Iterator[None]:
     """Make the folder of a corpus; where it was not there before and nothing came into it, it goes again.

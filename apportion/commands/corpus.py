@@ -74,20 +74,20 @@ def import_command(
     from apportion.corpus.speakers.doubt import UnsureSpeakersError
 
     if kind in SCENARIO_KINDS:
-        import_scenarios(source, out, _pairs(options), overwrite, as_json)
+        import_scenarios(source, out, pairs_of(options), overwrite, as_json)
         return
-    pairs = _pairs(options)
+    pairs = pairs_of(options)
     try:
         report = import_to(kind, source, out, pairs, overwrite=overwrite)
     except UnsureSpeakersError as unsure:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
-        pairs["speakers"] = str(_ask_speakers(unsure, pairs.get("speakers"), out))
+        pairs["speakers"] = str(ask_speakers(unsure, pairs.get("speakers"), out))
         report = import_to(kind, source, out, pairs, overwrite=overwrite)
     tell_corpus(report, out, as_json)
 
 
-def _ask_speakers(unsure: UnsureSpeakersError, given: str | None, out: Path) -> Path:
+def ask_speakers(unsure: UnsureSpeakersError, given: str | None, out: Path) -> Path:
     """Ask whose each label is; the answers go into a file beside the corpus, with what ``given`` says already."""
     from apportion.corpus.speakers.names import clean_name, name_key
     from apportion.corpus.speakers.speakers_file import SpeakersFile, read_speakers
@@ -121,7 +121,8 @@ def inspect_command(corpus: Path, as_json: bool) -> None:
     click.echo(f"next: apportion init {corpus}")
 
 
-def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+def pairs_of(options: tuple[str, ...]) -> dict[str, str]:
+    """The options of an importer by name. Raises ``click.BadParameter``: one is no pair."""
     pairs = {}
     for option in options:
         key, separator, value = option.partition("=")

@@ -2,7 +2,7 @@
 
 From the ground up: `reading` (what importers share); `chat` (with the room `chats`), `media`, `uss`, `conture`,
 `esconv`, `convokit` (with `convokit_utterances`), `soda`, `sotopia`, `casino`, and `candor` and `dealornodeal` (a room
-each); `registry` (an importer found by name, its corpus written).
+each); `registry` (an importer found by name, its corpus written), `recognise` (which importer reads a file).
 """
 
 from apportion.corpus.importers.registry import import_to

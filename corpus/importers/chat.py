@@ -30,7 +30,7 @@ from apportion.corpus.importers.chats.messages import (
     leave_out,
     settle,
 )
-from apportion.corpus.importers.chats.scales import SCALES, Scale, check_values, is_blank, scale_option, suggestion
+from apportion.corpus.importers.chats.scales import SCALES, NoScaleError, Scale, check_values, is_blank, scale_option
 from apportion.corpus.importers.chats.sources import chat_files, read_items
 from apportion.corpus.importers.chats.tables import (
     OF_CHATS,
@@ -359,10 +359,7 @@ def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = Non
         return
     which = f" of {key!r}" if key not in (None, "score") else ""
     if log.scale is None and not has_own:
-        raise InputError(
-            f"{place}: the scores{which} have no scale. {suggestion(values)} Give its ends for all: -o low=1 "
-            f'-o high=5, or -o scale={SCALES}, or "low" and "high" in every row.'
-        )
+        raise NoScaleError(f"{place}: the scores{which} have no scale", values)
     wrong = None if log.scale is None else check_values(log.scale, values)
     if wrong:
         raise InputError(f"{place}: the scores are not {log.scale and log.scale.name}: {wrong}.")

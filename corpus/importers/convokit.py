@@ -86,7 +86,10 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
             left_out.append(SkippedSession(id_, str(error)))
     notes = []
     if wanted.score is None:
-        notes.append("no ratings were imported: say -o score=KEY -o low=1 -o high=5 for a key of the conversations")
+        notes.append(
+            "no ratings were imported: say -o score=KEY -o low=1 -o high=5 for a key of the conversations "
+            f"(found: {_keys(conversations)})"
+        )
     return CorpusBuild(rows.tables(), (*notes, *odd.notes()), tuple(left_out))
 
 
@@ -131,11 +134,14 @@ def _object(value: Any, what: str) -> dict[str, Any]:
 def _check_key(src: Path, wanted: _Wanted, conversations: Mapping[str, Any]) -> None:
     if wanted.score is None or any(_find(meta, wanted.score) is not None for meta in conversations.values()):
         return
-    keys = sorted({key for meta in conversations.values() if isinstance(meta, dict) for key in meta})
     raise InputError(
-        f"{src}: no conversation has score={wanted.score} in its metadata. "
-        f"Found the keys: {listed(keys, MOST_KEYS) or 'none'}."
+        f"{src}: no conversation has score={wanted.score} in its metadata. Found the keys: {_keys(conversations)}."
     )
+
+
+def _keys(conversations: Mapping[str, Any]) -> str:
+    keys = sorted({key for meta in conversations.values() if isinstance(meta, dict) for key in meta})
+    return listed(keys, MOST_KEYS) or "none"
 
 
 def _session(

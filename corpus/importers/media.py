@@ -1,4 +1,4 @@
-"""A folder of session folders: recordings, a transcript each, and ``ratings.csv``.
+"""A folder of session folders, or one of them: recordings, a transcript each, and ``ratings.csv``.
 
 SRC/ratings.csv (or one in each session folder), SRC/<session>/{transcript.vtt, alice.mp4, bob.mp4}; or one stereo or
 side-by-side file with ``channel_map.json``.
@@ -68,13 +68,15 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     if unit and not any(path.suffix.lower() in UNITLESS for folder in folders for path in _transcripts(folder)):
         raise InputError(f"import media: option time_unit={unit}: no transcript here is a table or JSON. Leave it out.")
     given = read_speakers(Path(options["speakers"])) if "speakers" in options else SpeakersFile()
-    table = _ratings(src)
+    alone = folders == [src.resolve()]  # One session itself: it reads its ratings and tells of its files.
+    table = None if alone else _ratings(src)
     ratings = read_ratings(table) if table else {}
     rated: dict[str, list[Row]] = {}
     for session_id, rows in ratings.items():
         # Some systems write the names of files in another Unicode form.
         rated.setdefault(clean_name(session_id), []).extend(rows)
-    notes = [*_not_files(src), *_not_used(src, set(SUFFIXES).union(READERS) - set(TABLES))]
+    known = set(SUFFIXES).union(READERS) - set(TABLES)
+    notes = [] if alone else [*_not_files(src), *_not_used(src, known)]
     if table and not ratings:
         notes.append(f"{table.name} has no rows: nothing is rated by it")
     made = _Made(given, _heard(folders, rated), options.get("language"), unit, track, notes)
@@ -125,10 +127,11 @@ def _session_folders(src: Path) -> list[Path]:
     for folder in sorted({*there} - {*folders}):
         account.current().left_out("folders", "no recording and no transcript", 1, folder.name)
     if not folders:
-        itself = _recordings(src) or _transcripts(src)
-        alone = " It holds one session itself: put that into a folder of its own." if itself else ""
+        if _recordings(src) or any(path.suffix.lower() in CAPTIONS for path in _files(src)):
+            account.current().read("folders")
+            return [src.resolve()]  # It is one session itself.
         raise InputError(
-            f"{src}: no folder in it has a recording or a transcript ({', '.join(READERS)}).{alone} "
+            f"{src}: no folder in it has a recording or a transcript ({', '.join(READERS)}). "
             "See docs/guides/recordings.md."
         )
     return folders

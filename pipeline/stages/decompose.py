@@ -49,6 +49,7 @@ from apportion.pipeline.stages.shared import (
     seed_of,
     wants_descriptors_or_features,
 )
+from apportion.pipeline.stages.split import check_enough
 
 FEW_SCORES = 100
 """Scores below which a correlation of 0.2 between foretold and given scores cannot be told from none."""
@@ -191,6 +192,8 @@ def _check_languages(before: BeforeRun) -> None:
 
 
 def _check_fitting(before: BeforeRun) -> Iterator[str]:
+    if any(not isinstance(method_of(unit), PretrainedReactions) for unit in before.units):
+        check_enough(before)
     _check_languages(before)
     _check_faces(before)
     yield from _prior_warnings(before)
@@ -251,7 +254,8 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     if need in ("judge", "select-sessions"):
         return isinstance(method, StudentMethod | StackedMethod)
     if need == "features":
-        return method.reads_features or reads_reactions
+        # What was learnt elsewhere does not look at the rater's behaviour.
+        return method.reads_features or (reads_reactions and not isinstance(method, PretrainedReactions))
     return need not in ("embed", "react") or (need == "react") == reads_reactions
 
 

@@ -45,6 +45,8 @@ DOWN = (
     "negative",
 )
 DOWN_NUMBERS = ("-1", "0", "-1.0", "0.0")
+USUAL = ((0, 1), (1, 5), (1, 7), (0, 10), (0, 100))
+"""Ends of scales of plain numbers that are taken for one where scores lie on both."""
 _SKIN = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _OF = re.compile(rf"({_NUMBER})\s*(?:/|of|out of)\s*({_NUMBER})(?:\s*stars?)?", re.IGNORECASE)
@@ -100,6 +102,28 @@ class Scale:
             return False
 
 
+class NoScaleError(InputError):
+    """Scores of which nobody says the scale; ``scales`` are those that hold all, ``likely`` the one they look like."""
+
+    def __init__(self, what: str, values: list[Any]) -> None:
+        super().__init__(
+            f"{what}. {suggestion(values)} Give its ends for all: -o low=1 -o high=5, or -o scale={SCALES}, or "
+            '"low" and "high" in every row.'
+        )
+        self.what = what
+        self.likely = likely_scale(values)
+        usual = [f"{low}..{high}" for low, high in USUAL]
+        ways = {ends: way for way in (*NAMED, *usual, *filter(None, [self.likely])) if (ends := _ends(way, values))}
+        self.scales = sorted(ways.values(), key=lambda way: way != self.likely)
+
+
+def _ends(way: str, values: list[Any]) -> tuple[float, float] | None:
+    """The ends of a scale that holds all ``values``; None where it does not."""
+    scale = scale_option("chat", {"scale": way})
+    fits = scale is not None and all(map(scale.holds, values)) and check_values(scale, values) is None
+    return (scale.low, scale.high) if scale is not None and fits else None
+
+
 def scale_option(kind: str, options: Mapping[str, str]) -> Scale | None:
     """The scale of all scores that the options ``scale``, or ``low`` and ``high``, say; None where they say none.
 
@@ -152,19 +176,37 @@ def is_score(value: Any) -> bool:
     return True
 
 
-def suggestion(values: list[Any]) -> str:
-    """What scale the ``values`` may lie on, for an error: the option that would say it."""
+def likely_scale(values: list[Any]) -> str | None:
+    """What the option ``scale`` would say of ``values``; None where they leave it open.
+
+    >>> likely_scale(["up", "down"]), likely_scale([5, 1, 3]), likely_scale([2, 4])
+    ('thumbs', '1..5', None)
+    """
     texts = [_SKIN.sub("", str(value)).strip() for value in values]
     if any(isinstance(value, bool) for value in values) or any(
         _thumb_word(text) in (*UP[:-3], *DOWN) for text in texts
     ):
-        return "They look like thumbs: -o scale=thumbs."
+        return "thumbs"
     if any(_PERCENT.fullmatch(text) for text in texts):
-        return "They look like percent: -o scale=percent."
+        return "percent"
     if any(text and (_STARS.fullmatch(text) or _SO_MANY_STARS.fullmatch(text)) for text in texts):
-        return "They look like stars: -o scale=stars."
-    numbers = [float(text) for text in texts if re.fullmatch(_NUMBER, text)]
+        return "stars"
+    numbers = _numbers(texts)
+    ends = (min(numbers), max(numbers)) if len(numbers) == len(texts) and numbers else None
+    return next((f"{low}..{high}" for low, high in USUAL if (low, high) == ends), None)
+
+
+def suggestion(values: list[Any]) -> str:
+    """What scale the ``values`` may lie on, for an error: the option that would say it."""
+    likely = likely_scale(values)
+    if likely in NAMED:
+        return f"They look like {likely}: -o scale={likely}."
+    numbers = _numbers([_SKIN.sub("", str(value)).strip() for value in values])
     return f"They lie from {min(numbers):g} to {max(numbers):g}." if numbers else f"One of them: {shown(values[0])}."
+
+
+def _numbers(texts: list[str]) -> list[float]:
+    return [float(text) for text in texts if re.fullmatch(_NUMBER, text)]
 
 
 def check_values(scale: Scale, values: list[Any]) -> str | None:

@@ -190,14 +190,18 @@ def test_a_source_that_is_no_folder_of_sessions(src, tmp_path):
         import_corpus(src / "ratings.csv", {})
     with pytest.raises(InputError, match="no such folder"):
         import_corpus(src / "nowhere", {})
-    with pytest.raises(InputError, match=r"put that into a folder of its own"):
-        import_corpus(src / "s1", {})
     (tmp_path / "empty" / "x").mkdir(parents=True)
     with pytest.raises(InputError, match=r"no folder in it has a recording or a transcript \(\.vtt, .*\)\. See"):
         import_corpus(tmp_path / "empty", {})
     (src / "ratings.csv").write_text("who,what\n")
     with pytest.raises(InputError, match="no column 'session_id'"):
         import_corpus(src, {})
+
+
+def test_a_folder_that_is_one_session(tmp_path):
+    report = import_to("media", dyad(tmp_path / "talk", "Alice,Bob,fun,4,1,5\n"), tmp_path / "corpus")
+    assert (report.rows["sessions"], report.rows["ratings"], report.left_out) == (1, 1, ())
+    assert Corpus.open(tmp_path / "corpus").session_ids() == ["talk"] and not report.problems
 
 
 def test_a_real_dyad(tmp_path):

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from apportion.corpus.importers.reading.asking import choose
+from apportion.corpus.importers.reading.asking import choose, nobody_asked
 
 
 class Terminal(io.StringIO):
@@ -22,3 +22,11 @@ def test_a_person_chooses_by_number(monkeypatch, capsys, typed, chosen):
 def test_nobody_is_asked_without_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n"))
     assert choose("Which is it?", ["csat", "nps"]) is None
+
+
+def test_nobody_is_asked_where_all_is_to_be_taken_as_suggested(monkeypatch):
+    monkeypatch.setattr("sys.stdin", Terminal("1\n"))
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with nobody_asked():
+        assert choose("Which is it?", ["csat", "nps"]) is None
+    assert choose("Which is it?", ["csat", "nps"]) == "csat"
