@@ -25,6 +25,8 @@ MOST_LINE = 128 << 20
 """Bytes of one line: a whole JSON document may stand on one, and no reader works with a larger one."""
 MOST_RATIO, FREE_BYTES = 100, 16 << 20
 """Bytes unpacked for one that is packed, once more than ``FREE_BYTES`` came out: conversations reach a tenth of it."""
+BYTES_A_PART, FREE_PARTS = 8, 1_000_000
+"""Bytes for each line, object and list of a file, once there are more than ``FREE_PARTS``: empty ones fill a memory."""
 _PIECE = 1 << 20
 
 
@@ -34,7 +36,7 @@ def read_bytes(path: Path) -> bytes:
     It is read and decompressed piece by piece, so that a file that is too large takes no memory.
 
     Raises ``InputError``: the file is missing, a folder, a pipe or a device, not readable, a damaged gzip file, or
-    larger than ``MOST_BYTES``, ``MOST_LINE`` or ``MOST_RATIO`` allow.
+    larger than ``MOST_BYTES``, ``MOST_LINE``, ``MOST_RATIO`` or ``BYTES_A_PART`` allow.
     """
     check_regular(path)
     try:
@@ -72,10 +74,16 @@ def _unpacked(path: Path, file: IO[bytes]) -> bytes:
 
 def _checked(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     """A file's pieces; an InputError once they, or one line in them, are too many."""
-    done = line = 0
+    done = line = parts = 0
     while piece := file.read(_PIECE):
         done += len(piece)
+        parts += sum(map(piece.count, (b"\n", b"{", b"[")))
         _check_size(path, done)
+        if parts > max(FREE_PARTS, done // BYTES_A_PART):
+            raise InputError(
+                f"{path}: {parts:,} lines, lists and objects in its first {done:,} bytes. No conversations lie so "
+                "close; look what it holds."
+            )
         ended = piece.rfind(b"\n")
         line = line + len(piece) if ended < 0 else len(piece) - ended - 1
         if line > MOST_LINE:

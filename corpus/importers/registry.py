@@ -59,7 +59,8 @@ def import_to(
         # All of them: no folder is there to keep what is not said.
         told = [f"left out: {item}" for item in imported.left_out]
         causes = told or [*(f"note: {note}" for note in imported.notes), *account_lines(lines)]
-        raise InputError("\n".join([f"{src}: no session could be imported.", *causes]))
+        apart = " " if len(causes) == 1 else "\n"
+        raise InputError(apart.join([f"{src}: no session could be imported.", *causes]))
     return place(kind, out, with_languages(imported, language), record, lines)
 
 

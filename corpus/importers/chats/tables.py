@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from apportion.corpus import account
 from apportion.corpus.files import csvfile
 from apportion.corpus.files.jsontext import JsonError, parse
+from apportion.corpus.files.tablefile import check_unpacked, unpacked_bytes
 from apportion.corpus.importers.chats.keys import IDS, LISTS, KeyFinder, Keys, all_differ, find
 from apportion.corpus.importers.chats.messages import WHAT, WHO
 from apportion.corpus.importers.chats.scales import is_blank
@@ -83,7 +83,7 @@ def _arrow_rows(path: Path) -> list[dict[str, Any]]:
     held = 0
     try:
         with pa.OSFile(str(path)) as file:
-            for batch in _batches(file):
+            for batch in _batches(file, path):
                 batch.validate(full=True)
                 names = batch.schema.names
                 if len(set(names)) < len(names):
@@ -91,7 +91,7 @@ def _arrow_rows(path: Path) -> list[dict[str, Any]]:
                     raise InputError(f"{path}: column {twice!r} is there twice. Keep one.")
                 cells = cells or account.current().cells(str(path), names)
                 cells.rows += batch.num_rows
-                held += batch.nbytes
+                held += sum(map(unpacked_bytes, batch.columns))
                 if len(rows) + batch.num_rows > MOST_ROWS or held > MOST_BYTES:
                     raise InputError(
                         f"{path}: more than {MOST_ROWS:,} rows or {MOST_BYTES >> 20} MiB. Split it into several files."
@@ -106,11 +106,11 @@ def _arrow_rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _batches(file: Any) -> Iterator[pa.RecordBatch]:
+def _batches(file: Any, path: Path) -> Iterator[pa.RecordBatch]:
     magic = file.read(6)
     file.seek(0)
     if magic.startswith(b"PAR1"):
-        parquet = pq.ParquetFile(file)
+        parquet = check_unpacked(file, path)
         if parquet.metadata.num_rows > MOST_ROWS:
             raise ValueError(f"{parquet.metadata.num_rows:,} rows, more than {MOST_ROWS:,}; split it")
         yield from parquet.iter_batches(batch_size=4096)

@@ -36,7 +36,12 @@ def test_damaged_gzip(tmp_path, damage):
         (gzip.compress(os.urandom(2000)), {"MOST_BYTES": 1000}, "more than 0 MiB, the most that is read"),
         (b"ab\n" + b"a" * 1200, {"MOST_LINE": 1000}, "a line of more than 0 MiB, from byte 3 on"),
         (gzip.compress(b"a" * 1200), {"MOST_LINE": 1000}, "a line of more than 0 MiB, from byte 0 on"),
-        (gzip.compress(b"a\n" * (1 << 22)), {"FREE_BYTES": 1 << 20}, r"unpacks to more than 100 times its size"),
+        (
+            gzip.compress((b"a" * 15 + b"\n") * (1 << 19)),
+            {"FREE_BYTES": 1 << 20},
+            r"unpacks to more than 100 times its size",
+        ),
+        (b"{}\n" * 600, {"FREE_PARTS": 1000}, "1,200 lines, lists and objects in its first 1,800 bytes"),
         (b"PK\x03\x04", {}, "a zip archive, .* Unpack it first"),
         (b"\x28\xb5\x2f\xfd", {}, "a zstd archive"),
         (b"BZh9", {}, "a bzip2 archive"),

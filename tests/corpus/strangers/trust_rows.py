@@ -70,6 +70,15 @@ def parquet(rows: int, cut: int = 0) -> Callable[[Path], list[str]]:
     return write
 
 
+def long_words(folder: Path) -> list[str]:
+    """A table of turns, every one the same megabyte, which a dictionary keeps once."""
+    path, rows = folder / "turns.parquet", 20_000
+    words = pa.DictionaryArray.from_arrays(pa.array(bytes(rows), pa.int8()), pa.array(["hello " * 170_000]))
+    table = pa.table({"chat": [f"c{row // 2}" for row in range(rows)], "role": ["user", "bot"] * (rows // 2)})
+    pq.write_table(table.append_column("text", words), path, compression="zstd", store_schema=False)
+    return ["chat", str(path)]
+
+
 def zipped(folder: Path) -> list[str]:
     with zipfile.ZipFile(folder / "chats.jsonl", "w") as archive:
         archive.writestr("chats.jsonl", LINE)
@@ -110,10 +119,10 @@ ROWS = [
     Row(PACKED, "xz", "refused", chat("a.jsonl.xz", lzma.compress(LINE)), "a xz archive"),
     Row(PACKED, "zstd", "refused", chat("a.jsonl.zst", b"\x28\xb5\x2f\xfd\x04\x00\x01\x00\x00"), "a zstd archive"),
     Row(PACKED, "gzip of nothing", "refused", chat("a.jsonl.gz", gzip.compress(b"")), "zero bytes"),
-    Row(LARGE, "gzip of 20 MiB of short lines", "refused",
-        chat("a.jsonl.gz", gzip.compress(b'{"messages": []}\n' * (20 << 16))), "unpacks to more than 100 times"),
-    Row(LARGE, "gzip of 17 MiB of one list", "refused",
-        in_folder("esconv", "ESConv.jsonl.gz", gzip.compress(b"[" + b"{}," * (6 << 20))), "more than 100 times"),
+    Row(LARGE, "gzip of 20 MiB of one chat", "refused",
+        chat("a.jsonl.gz", gzip.compress(LINE * (20 << 13))), "unpacks to more than 100 times"),
+    Row(LARGE, "gzip of a list of 6 million empty objects", "refused",
+        in_folder("esconv", "ESConv.jsonl.gz", gzip.compress(b"[" + b"{}," * (6 << 20))), "lists and objects in its"),
     Row(LARGE, "a sparse log of 20 GB", "refused", chat("a.jsonl", LINE, 20 << 30), "more than 512 MiB"),
     Row(LARGE, "a line of 200 MB", "refused", chat("a.jsonl", LINE, 200 << 20), "a line of more than 128 MiB"),
     Row(LARGE, "ConvoKit's utterances of 20 GB", "refused",
@@ -123,6 +132,7 @@ ROWS = [
         in_folder("media", "s1/transcript.csv", b"speaker", 20 << 30, ("s2/transcript.csv", CUES)),
         "left out: session s1: .* more than 512 MiB"),
     Row(LARGE, "Parquet of a million equal rows", "refused", parquet(2_100_000), "1,050,000 rows in"),
+    Row(LARGE, "Parquet of one megabyte 20,000 times", "refused", long_words, "bytes unpacked from"),
     Row(LARGE, "a picture of 60,000 x 60,000 as film", "refused",
         in_folder("media", "s1/alice.mp4", picture(60_000), 0, ("s1/transcript.csv", CUES)),
         "cannot be opened as a recording"),
