@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from apportion.corpus.speakers.names import is_seen
 from apportion.foundation.errors import UnitError
+from apportion.foundation.safe_text import is_seen
 from apportion.foundation.truncate import listed, shortened
 
 RECORD, ACCOUNT = "import.json", "account"

@@ -47,8 +47,8 @@ from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
 from apportion.corpus.languages.names import said_language
 from apportion.corpus.session import ENVIRONMENT
-from apportion.corpus.speakers.names import is_seen
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.safe_text import is_seen
 from apportion.foundation.truncate import listed, shortened
 
 OPTIONS = {

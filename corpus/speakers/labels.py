@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from apportion.corpus import account
 from apportion.corpus.speakers.markup import voices
-from apportion.corpus.speakers.names import clean_name, is_seen
+from apportion.corpus.speakers.names import clean_name
+from apportion.foundation.safe_text import is_seen
 
 LONGEST_LABEL = 60
 _LABEL = re.compile(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-_UNSEEN = ("Cf", "Cc")
+from apportion.foundation.safe_text import UNSEEN
+
 _TYPED = str.maketrans("\u2018\u2019\u02bc\u2010\u2011\u2212", "'''---")
 """Apostrophes and hyphens that programs put for those of a keyboard."""
 
@@ -18,7 +19,7 @@ def clean_name(name: str) -> str:
     """
     # Direction marks, joiners and soft hyphens come along when names are copied from web pages.
     if not name.isprintable():
-        name = "".join(letter for letter in name if letter.isspace() or unicodedata.category(letter) not in _UNSEEN)
+        name = "".join(letter for letter in name if letter.isspace() or unicodedata.category(letter) not in UNSEEN)
     return " ".join(unicodedata.normalize("NFC", name).split())
 
 
@@ -31,15 +32,6 @@ def name_key(name: str) -> str:
     plain = unicodedata.normalize("NFKC", clean_name(name).translate(_TYPED)).casefold()
     # The small letter of a Turkish I with a dot keeps the dot as a mark of its own.
     return unicodedata.normalize("NFKC", plain.replace("i\u0307", "i"))
-
-
-def is_seen(text: str) -> bool:
-    """Whether anything of ``text`` can be seen: blanks, joiners and direction marks cannot.
-
-    >>> is_seen("\u200b \ufeff"), is_seen(" :)")
-    (False, True)
-    """
-    return any(not letter.isspace() and unicodedata.category(letter) not in _UNSEEN for letter in text)
 
 
 def same_name(name: str, names: Iterable[str]) -> str | None:

@@ -12,8 +12,8 @@ from typing import Any
 from apportion.corpus import account
 from apportion.corpus.files.jsontext import kind_of, shown
 from apportion.corpus.importers.chats.scales import Scale
-from apportion.corpus.speakers.names import is_seen
 from apportion.foundation.errors import UnitError
+from apportion.foundation.safe_text import is_seen
 from apportion.foundation.truncate import listed, shortened
 
 RATER, TARGET = "user", "assistant"

@@ -16,9 +16,10 @@ from apportion.corpus.importers.reading.time_unit import MILLISECONDS, TimeUnit,
 from apportion.corpus.importers.reading.transcript_table import read_cues
 from apportion.corpus.importers.reading.whisperx import segment_parts
 from apportion.corpus.speakers.labels import Said
-from apportion.corpus.speakers.names import clean_name, is_seen
+from apportion.corpus.speakers.names import clean_name
 from apportion.corpus.speakers.settle import EMPTY
 from apportion.foundation.errors import UnitError
+from apportion.foundation.safe_text import is_seen
 
 CAPTIONS = (".vtt", ".srt")
 """Formats in which a label may be no more than the beginning of a text."""
