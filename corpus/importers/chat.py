@@ -309,8 +309,10 @@ def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, f
 
 def _is_newest_first(messages: list[Any]) -> bool:
     """Whether every message has a time or a number, and they count down."""
-    for key in ORDER:
-        when = [moment(message.get(key)) if isinstance(message, dict) else None for message in messages]
+    if not all(isinstance(message, dict) for message in messages):
+        return False
+    for key in (key for key in ORDER if all(key in message for message in messages)):
+        when = [moment(message[key]) for message in messages]
         if None not in when and len(set(when)) > 1:
             return when == sorted(when, key=lambda one: one or 0.0, reverse=True)
     return False
