@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 install = $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || $(1)/bin/python $(PIP) $(2)
 
-.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser test-all lint docs setup clean
+.PHONY: demo mesh test test-slow test-dags test-deepspeed test-wheel test-browser test-all lint docs lock lock-check sbom setup clean
 
 demo: mesh
 	$(BIN)/apportion demo
@@ -64,6 +64,20 @@ docs: $(VENV)/.ready
 	@$(BIN)/zensical --version >/dev/null 2>&1 || $(call install,$(VENV),-c constraints.txt -e '.[docs]')
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/zensical build --clean --strict
+
+# Every dependency with its hashes, as constraints.txt pins it (which stays without: an editable install refuses hashes).
+lock: $(VENV)/.ready
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-annotate --custom-compile-command "make lock" \
+	  --python-version 3.11 --extra dev -c constraints.txt pyproject.toml -o requirements.lock
+
+# Whether an empty environment could be made of it with every hash known; nothing is installed.
+lock-check: $(VENV)/.ready
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/locked
+	$(BIN)/uv pip install --quiet --dry-run --require-hashes --python build/locked/bin/python -r requirements.lock
+
+# What is installed and what is bundled, as CycloneDX.
+sbom: $(VENV)/.ready
+	$(BIN)/python .ci/sbom.py build/sbom.json
 
 setup: $(VENV)/.ready
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from apportion.foundation.lazy import LazyMapping, named
 from apportion.hints import hint_for
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+LESS_MEMORY = "Split the input, lower run.workers, or use a machine with more of it; what is finished is kept."
 GOES_ON = "What is finished is kept: run the same command again to go on."
 
 
@@ -26,15 +28,16 @@ GOES_ON = "What is finished is kept: run the same command again to go on."
 def cli() -> None:
     """Turn one score per conversation into a reward for every turn.
 
-    Start with `apportion import` (your data to a corpus), `apportion init` (a configuration for it) and
-    `apportion run` (rewards, reward model, evaluation, aligned policy, report). `apportion demo` shows it all on
-    the bundled synthetic corpus.
+    Start with `apportion start FILE` (what it is, and first rewards), or step by step with `apportion import` (your
+    data to a corpus), `apportion init` (a configuration for it) and `apportion run` (rewards, reward model,
+    evaluation, aligned policy, report). `apportion demo` shows it all on the bundled synthetic corpus.
     """
 
 
 COMMANDS = {
     "doctor": "machine:doctor_command",
     "demo": "runs:demo_command",
+    "start": "start:start_command",
     "import": "corpus:import_command",
     "inspect": "corpus:inspect_command",
     "init": "init:init_command",
@@ -47,18 +50,20 @@ COMMANDS = {
     "label": "groups:label_group",
     "probe": "probe:probe_command",
     "benchmark": "benchmark:benchmark_command",
-    "score": "score:score_command",
     "train": "groups:train_group",
     "models": "models:models_group",
 }
 """Where each command is, below `apportion.commands`: it is imported when it is asked for, or when all are listed."""
-FURTHER = ("probe", "benchmark", "score", "train", "models")
+FURTHER = ("probe", "benchmark", "train", "models")
 cli.commands = LazyMapping(COMMANDS, lambda name: named(f"apportion.commands.{COMMANDS[name]}"))  # type: ignore[assignment]
 cli.sections = {"Commands": [name for name in COMMANDS if name not in FURTHER], "Further commands": [*FURTHER]}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit code 2 for usage and unusable input, 1 for failed work, 130 for Ctrl-C."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the encoding of a pipe cannot hold (cp1252 on Windows) is escaped, as Python does for stderr.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(args=arguments, prog_name="apportion", standalone_mode=False)
     except click.exceptions.Abort as stop:
@@ -69,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ApportionError as error:
         code = EXIT_USAGE if isinstance(error, InputError) else EXIT_FAILED
         _end(f"error: {error}{hint_for(error, _options(arguments))}", code)
+    except MemoryError:
+        _end(f"error: memory ran out. {LESS_MEMORY}", EXIT_FAILED)
     except BrokenPipeError:
         # The reader of our output (head, less) has what it wanted.
         sys.stdout = None

@@ -13,7 +13,6 @@ and counted. Intervals: 95 % of 2,000 draws of clips with replacement; with few 
 from __future__ import annotations
 
 import argparse
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
+from apportion.corpus.files.csvfile import number, read_table
 from apportion.features.face.face_features import FaceMeasures
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series
 from benchmarks.planted_nods import face_in
 
+COLUMNS = ("file", "t_s", "smile", "faces_camera")
 NOT_SEEN = "not seen"
 LEFT_OUT = ("unclear", "differ")
 """What a viewer could not tell, and what two viewers tell differently."""
@@ -46,8 +47,14 @@ class Moment:
 
 def read_moments(path: Path) -> list[Moment]:
     """The rows of MOMENTS.csv."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [Moment(r["file"], float(r["t_s"]), r["smile"], r["faces_camera"]) for r in csv.DictReader(file)]
+    table = read_table(path, str(path), COLUMNS)
+    file, t_s, smile, faces_camera = map(table.position, COLUMNS)
+    return [
+        Moment(
+            row[file], number(row[t_s], f"{path}, line {line}, column t_s", "seconds"), row[smile], row[faces_camera]
+        )
+        for line, row in table.rows
+    ]
 
 
 def value_at(series: Series | None, t_s: float) -> float:

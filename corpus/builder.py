@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.schema import CORPUS_TABLES
+from apportion.corpus.speakers.settled import Speaker
 from apportion.foundation.safe_text import IN_TABLES, whole_text
 
 COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
@@ -32,13 +33,18 @@ class CorpusBuild:
 
     ``tables``: by name, as `CorpusRows.tables` gives them; schemas: `apportion.corpus.schema.CORPUS_TABLES`. ``notes``:
     what was dropped or merged, with counts. ``left_out``: broken sessions. ``files``: by the path in the media table,
-    the file that is to be brought there.
+    the file that is to be brought there. ``chosen``: what had to be chosen among recordings; looking at the corpus and
+    measuring it say so again. ``usual_language``: of sessions whose rows say none, unless their words are another's
+    (`apportion.corpus.languages.settling`).
     """
 
     tables: Mapping[str, pa.Table]
     notes: tuple[str, ...] = ()
     left_out: tuple[SkippedSession, ...] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
+    speakers: tuple[Speaker, ...] = ()
+    chosen: tuple[str, ...] = ()
+    usual_language: str | None = None
 
 
 class CorpusRows:

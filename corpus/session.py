@@ -87,6 +87,8 @@ class Episode:
     """All of the session's, other speakers' private ones too; `known_to_target` has those that the target knows."""
     beside: tuple[Rating, ...] = ()
     """What the same rater said of the same target under other names."""
+    language: str | None = None
+    """What is spoken (`apportion.corpus.languages.names`); None where that is not known."""
 
     @property
     def key(self) -> EpisodeKey:
@@ -185,7 +187,8 @@ class Session:
         """One episode a rating, or only those ratings called ``name``."""
         wanted = (r for r in self.ratings if name is None or r.name == name)
         return tuple(
-            Episode(self.session_id, self.turns, rating, self.backgrounds, self._beside(rating)) for rating in wanted
+            Episode(self.session_id, self.turns, rating, self.backgrounds, self._beside(rating), self.language)
+            for rating in wanted
         )
 
     def _beside(self, rating: Rating) -> tuple[Rating, ...]:

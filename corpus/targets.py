@@ -36,7 +36,7 @@ def speaker_called(turns: Sequence[Turn], wanted: str) -> str | None:
 def unrated_episode(session: Session, target: str) -> Episode:
     """A session seen as if ``target`` had been rated, on a scale of no width: its score is nobody's."""
     nobodys = Rating(NOBODY, target, NOBODY, 0.0, 0.0, 0.0)
-    return Episode(session.session_id, session.turns, nobodys, session.backgrounds)
+    return Episode(session.session_id, session.turns, nobodys, session.backgrounds, language=session.language)
 
 
 def as_if_rated(session: Session, target: str) -> Session:

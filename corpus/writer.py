@@ -7,30 +7,31 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from apportion.corpus.account import ACCOUNT, RECORD, AccountLine, account_lines
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
 from apportion.corpus.power import weak_ratings
+from apportion.corpus.recordings.told import NOTHING, REPORT, Told, look
+from apportion.corpus.speakers.settled import Speaker, speaker_lines
 from apportion.corpus.validate import ValidationIssue, validate
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
 from apportion.foundation.truncate import some
 
-RECORD = "import.json"
-"""Says in the corpus folder where it came from, so that the same import may be run again and no other."""
-REPORT = "import_report.json"
-"""Says there what became of it: every session that was left out, and why."""
-
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import brought: rows by table, notes, sessions left out, faults and warnings of the new corpus."""
+    """What an import brought: rows by table, notes, sessions left out, faults and warnings of the new corpus.
+
+    ``recordings``: who is recorded how, and what was chosen of them.
+    """
 
     kind: str
     out: Path
@@ -39,6 +40,9 @@ class ImportReport:
     left_out: tuple[SkippedSession, ...]
     problems: tuple[ValidationIssue, ...]
     warnings: tuple[str, ...]
+    speakers: tuple[Speaker, ...] = ()
+    recordings: Told = NOTHING
+    account: tuple[AccountLine, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -50,14 +54,22 @@ class ImportReport:
             "left_out": [{"session_id": item.session_id, "message": item.message} for item in self.left_out],
             "problems": [str(problem) for problem in self.problems],
             "warnings": list(self.warnings),
+            **({"speakers": [asdict(one) for one in self.speakers]} if self.speakers else {}),
+            "recordings": self.recordings.to_json(),
+            **({"account": {line.what: line.to_json() for line in self.account}} if self.account else {}),
         }
 
     def __str__(self) -> str:
         counts = ", ".join(f"{many:,} {name.replace('_', ' ')}" for name, many in self.rows.items() if many)
-        lines = [f"{self.out}: {counts}", *(f"note: {note}" for note in self.notes)]
         where = f"all are in {self.out / REPORT}"
+        who = speaker_lines(self.speakers, where) if self.speakers else []
+        lines = [f"{self.out}: {counts}", *account_lines(self.account), *who]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += some("recorded", list(map(str, self.recordings.people)), where=where)
+        lines += some("chosen", self.recordings.chosen, where=where)
         for what, found in (("left out", self.left_out), ("problem", self.problems)):
             lines += some(what, list(map(str, found)), where=where) if found else []
+        lines += some("warning", self.recordings.warnings, where=where)
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
 
 
@@ -70,8 +82,9 @@ def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) ->
         return
     if (out / RECORD).is_file() and ((out / RECORD).stat().st_size or _has_tables(out)):
         try:
-            same = json.loads((out / RECORD).read_text(encoding="utf-8")) == record
-        except ValueError:
+            before = json.loads((out / RECORD).read_text(encoding="utf-8"))
+            same = {key: value for key, value in before.items() if key != ACCOUNT} == record
+        except (ValueError, AttributeError):
             same = False
         if same:
             return
@@ -81,6 +94,16 @@ def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) ->
         f"{out}: the folder is not empty and does not come from this import or simulation. "
         "Name another folder, or ask to overwrite its tables."
     )
+
+
+def options_before(out: Path, src: Path) -> dict[str, str] | None:
+    """The options by which an import from ``src`` made the corpus in ``out``; None where none did."""
+    try:
+        record = json.loads((out / RECORD).read_text(encoding="utf-8"))
+        same = record["source"] == os.path.realpath(src)
+        return {str(key): str(value) for key, value in record["options"].items()} if same else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 @contextmanager
@@ -107,17 +130,20 @@ def claim(out: Path, record: Mapping[str, Any]) -> None:
     Raises ``InputError``: the folder cannot be written.
     """
     try:
-        write_atomically(out / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        write_atomically(out / RECORD, json.dumps(record, indent=1) + "\n")
     except OSError as error:
         raise _unwritable(out, error) from None
 
 
-def place(kind: str, out: Path, made: CorpusBuild, record: Mapping[str, Any]) -> ImportReport:
+def place(
+    kind: str, out: Path, made: CorpusBuild, record: Mapping[str, Any], account: tuple[AccountLine, ...] = ()
+) -> ImportReport:
     """Write a corpus that was made, and what came of it; `check_free` first.
 
     ``kind``: what made it. ``out``: its folder; recordings are hard-linked (copied where that cannot be) into ``media``
     there, or named where they are if they lie in it already. ``made``: its tables. ``record``: where it comes from, as
-    JSON: the same may be made there again, and nothing else. Raises ``InputError``: the folder cannot be written.
+    JSON: the same may be made there again, and nothing else. ``account``: what was read, and where it
+    went. Raises ``InputError``: the folder cannot be written.
     """
     tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in made.tables.items()}
     try:
@@ -129,8 +155,10 @@ def place(kind: str, out: Path, made: CorpusBuild, record: Mapping[str, Any]) ->
         raise _unwritable(out, error) from None
     corpus = Corpus.of(out, tables)
     corpus.write(out)
-    report = _report(kind, out, corpus, made)
+    report = replace(_report(kind, out, corpus, made), account=account)
     try:
+        if account:
+            claim(out, {**record, ACCOUNT: {line.what: line.to_json() for line in account}})
         text = json.dumps(report.to_json(), indent=1, sort_keys=True, ensure_ascii=False)
         write_atomically(out / REPORT, text + "\n")
     except OSError as error:
@@ -201,4 +229,6 @@ def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportRe
         made.left_out,
         tuple(problem for problem in problems if problem.severity == "error"),
         (*warnings, *weak_ratings(corpus, problems)),
+        made.speakers,
+        look(corpus, made.chosen) if made.files else NOTHING,
     )

@@ -17,6 +17,8 @@ from typing import Any
 # What a run does is nobody else's business unless its owner says so; Prefect reads this when it is imported.
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("DO_NOT_TRACK", "1")
+# On a fresh machine the server makes its database first, which takes a busy one minutes; Prefect waits for 30 s.
+os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "600")
 
 from prefect import Flow, flow, task
 from prefect.cache_policies import NO_CACHE
@@ -30,6 +32,8 @@ from apportion.pipeline.engine.stage import Stage
 from apportion.pipeline.execution import shards as pipeline_shards
 from apportion.pipeline.execution.shards import MAX_SHARDS
 from apportion.pipeline.stages.registry import STAGES
+
+STARTUP = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 
 
 def build_flow(
@@ -121,6 +125,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ApportionError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
+    except RuntimeError as error:
+        cause = " ".join(str(error).split())
+        if "Prefect API server" not in cause:
+            raise
+        print(
+            f"error: Prefect's server did not start within {os.environ[STARTUP]} s ({cause[:300]}). Run the same "
+            f"command again, with a larger {STARTUP} where the machine is busy, or start one with `prefect server "
+            "start` and name it in PREFECT_API_URL.",
+            file=sys.stderr,
+        )
+        return 1
     print(json.dumps(counts))
     return 0
 

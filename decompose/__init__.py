@@ -3,12 +3,12 @@
 From the ground up: `method` (what a method declares, and what it says of a turn), `methods` (the registry),
 `method_settings` (the settings of single methods), `settings` (all, and published values), `language_models` (who is
 asked, who plays on); then `prompt_building` (how a language model is asked), `reply_parsing` (its reply as values, or
-the mistake in it), `reactions` (what the rater's replies tell), `ensembling` (opinions on turns), `shapley` (values of
-the players of any game); `projection` (judgements to rewards that sum to the score), `settings_key` (which settings
-decide a method's values), `caveats` (what a reader has to know of them), `session_methods` (one session is enough),
-`influence` (how far an utterance moves what is said next), `corpus_methods` (learned on a corpus), `audit` (the same
-question asked in several ways), `conversation` (one conversation from Python), `reward_models` (which reward models
-learn from them). `prompts` holds the prompts' texts.
+the mistake in it), `reactions` (what the rater's replies tell), `languages` (which a method understands), `ensembling`
+(opinions on turns), `shapley` (values of the players of any game); `projection` (judgements to rewards that sum to the
+score), `settings_key` (which settings decide a method's values), `caveats` (what a reader has to know of them),
+`session_methods` (one session is enough), `influence` (how far an utterance moves what is said next), `corpus_methods`
+(learned on a corpus), `audit` (the same question asked in several ways), `conversation` (one conversation from Python),
+`reward_models` (which reward models learn from them). `prompts` holds the prompts' texts.
 
 >>> from apportion.decompose import decompose_dialogue
 >>> chat = [

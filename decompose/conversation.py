@@ -10,15 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from apportion.corpus.languages.identifier import spoken_in
+from apportion.corpus.languages.names import in_words, read_language, understands
 from apportion.corpus.session import ENVIRONMENT, Episode, Rating, Session, Turn
 from apportion.decompose.language_models import asker_of
+from apportion.decompose.languages import understood
 from apportion.decompose.method import Attribution, CorpusMethod, Method, Projected, Raw, RolloutMethod, ScoreUnits
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import Projection, apply_constants
 from apportion.decompose.session_methods.runner import judge_session, nothing_to_play
 from apportion.decompose.settings import DecomposeSettings
 from apportion.decompose.settings_key import configured
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.session import LLMSession
 
 ASSISTANT, USER = "assistant", "user"
@@ -77,6 +80,7 @@ def decompose_dialogue(
     method: str = "sentiment",
     rating: str = "satisfaction",
     higher_is_better: bool = True,
+    language: str | None = None,
     mean_score: float = 0.0,
     spread: float | None = None,
     settings: DecomposeSettings | None = None,
@@ -95,21 +99,24 @@ def decompose_dialogue(
     follows. ``method``: One that needs no other conversations: ``uniform``, ``sentiment``, ``llm``, or a package's.
     ``rating``: What the score is called; prompts are worded by it (``satisfaction``, ``goal``, ``overall``, …).
     ``higher_is_better``: False where the low end of the scale is the good one; the score is turned round then.
+    ``language``: What is spoken, such as ``de``; where it is not given and the method minds it, the words tell.
     ``mean_score``: The mean score of your conversations (turned round, if that is): rewards are then relative to an
     ordinary one. 0 shares out the score itself, as the paper does. Attributions share out what is above the lower end
     of the scale or below it, so that they take no mean. ``spread``: s, e.g. a run's from ``projections/``. By default
     the whole width of the method's scale is worth the width of the score's, divided by T. ``settings``: Of the method,
     e.g. ``DecomposeSettings(llm={"model": …, "base_url": …})``. ``asker``: Lends the language model with its cache and
     budget, for many calls; made from ``settings`` where it is None. Raises InputError: Messages, score, scale or
-    speakers that cannot be used, no such method, a method that is learned on a corpus, or a language model that cannot
-    be asked (no key, no consent). Raises UnitError: The language model gave no usable reply; ``evidence`` holds what it
-    did reply.
+    speakers that cannot be used, no such method, a method that is learned on a corpus or does not understand the
+    language, or a language model that cannot be asked (no key, no consent). Raises UnitError: The language model gave
+    no usable reply; ``evidence`` holds what it did reply.
     """
     configuration = settings or DecomposeSettings()
     declared = _declared(method, configuration)
     turns = _turns(messages)
     rater, target = _speakers(turns, rater, target)
-    session = Session(_SESSION, turns, (_rating(rater, target, rating, score, scale, higher_is_better),))
+    spoken = _language(declared, configuration, turns, language)
+    rated = _rating(rater, target, rating, score, scale, higher_is_better)
+    session = Session(_SESSION, turns, (rated,), language=spoken)
     (episode,) = session.episodes()
     _check_constants(declared, episode, mean_score, spread)
     with nullcontext(asker) if asker is not None else asker_of(configuration) as lent:
@@ -164,6 +171,23 @@ def _declared(name: str, settings: DecomposeSettings) -> Method:
             "with recordings and run `apportion run CONFIG --only decompose`; or use uniform, sentiment or llm here."
         )
     return configured(declared, settings)
+
+
+def _language(method: Method, settings: DecomposeSettings, turns: Sequence[Turn], given: str | None) -> str | None:
+    languages = understood(method, settings)
+    if languages is None and not method.asks:
+        return given
+    try:
+        spoken = read_language(given) or spoken_in([turn.text for turn in turns])
+    except UnitError as error:
+        raise InputError(str(error)) from None
+    if not understands(languages, spoken):
+        raise InputError(
+            f"method {method.name!r} understands {', '.join(map(in_words, sorted(languages or ())))} alone, and the "
+            f"messages are in {in_words(spoken)}. Use uniform or llm, which take every language; if they are not, say "
+            "language=…."
+        )
+    return spoken
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:

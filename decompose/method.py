@@ -91,6 +91,9 @@ class Section:
 class Method:
     """One way from a score to turn rewards: a `SessionMethod` or a `CorpusMethod`.
 
+    ``languages`` are the ISO 639-1 codes of those whose words it understands: of a session in another it says nothing,
+    which a run tells. None is for all: it reads no words, learns them here, or asks a language model.
+
     ``load`` names its code as ``module:attribute``, imported on first use. ``version`` goes up when the code gives
     other values for the same settings: name and version, not the place of the code, decide whether work is used again.
 
@@ -105,6 +108,7 @@ class Method:
     section: Section | None = field(default=None, kw_only=True)
     scale: Scale = field(default=Projected(), kw_only=True)
     version: int = field(default=1, kw_only=True)
+    languages: frozenset[str] | None = field(default=None, kw_only=True)
     requests: str | None = field(default=None, init=False)
 
     @property

@@ -44,6 +44,7 @@ PLAYING = "savoir"
 """The section of the methods that play on as [decompose.savoir] says."""
 
 
+_ENGLISH = frozenset({"en"})
 _LLM: dict[str, Any] = {
     "load": "apportion.decompose.session_methods.llm:judge",
     "requests": "apportion.decompose.session_methods.llm:requests_for",
@@ -81,8 +82,9 @@ def _geli(name: str, title: str, whole: ObjectiveMethod, local: SessionMethod) -
 
 
 _SENTIMENT = _signal(
-    "sentiment", "Sentiment of the rater's next reply", "sentiment:judge", "sentiment", scale=Projected(2.0)
-)
+    "sentiment", "Sentiment of the rater's next reply", "sentiment:judge", "sentiment", scale=Projected(2.0),
+    languages=_ENGLISH,
+)  # fmt: skip
 _AFFECT = _signal("affect", "Visual affect of the rater", "affect:judge", "affect", inputs=frozenset({Input.FACE}))
 _TEXT_LLM = LLMMethod("llm", "LLM-GELI, text", **_LLM)
 _RRD = _rrd("rrd", "Randomized return decomposition")
@@ -115,6 +117,7 @@ _OURS: tuple[Method, ...] = (
         "sentiment:judge_utterance",
         "sentiment",
         scale=Projected(2.0),
+        languages=_ENGLISH,
     ),
     *_AFFECT,
     *_signal(
@@ -180,6 +183,7 @@ _OURS: tuple[Method, ...] = (
         "Reactions, by a student of a language model that judged made-up English dialogues",
         _JUDGE_BY_PRIOR,
         section=Section("reaction", fixed=(("pretrained", REACTIONS_EN),)),
+        languages=_ENGLISH,
     ),
     BlendedMethod(
         "reaction-llm",

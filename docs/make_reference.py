@@ -1,9 +1,11 @@
-"""Write docs/reference/ from the code: commands, settings, stages, presets, Python API, tables. `make docs` runs it."""
+"""Write docs/reference/ from the code: commands, settings, presets, tables, faults, ... `make docs` runs it."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -136,6 +138,22 @@ def _table(schema: TableSchema, meanings: dict[str, dict[str, str]]) -> str:
     return text
 
 
+def strangers_page() -> str:
+    """Every row of the standing corpus of strangers' faults, which tests/corpus/strangers/test_rows.py tries."""
+    sys.path.insert(0, str(HERE.parent))
+    rows = import_module("tests.corpus.strangers.test_rows").ROWS
+    outcomes = Counter(row.outcome for row in rows)
+    text = (
+        "# What strangers bring in\n\nFaults of files that people have, and what comes of them. Each row is a "
+        "test with an input of its own (`python -m pytest tests/corpus/strangers`).\n\n- *Recovered*: read as meant.\n"
+        "- *Told*: read, and what is odd or left out is said.\n- *Refused*: exit code 2 with place, cause and next "
+        "step.\n\nNone goes wrong in silence: each test looks at the corpus, or for what is said. "
+    )
+    text += f"{len(rows):,} rows: " + ", ".join(f"{many:,} {name}" for name, many in sorted(outcomes.items()))
+    text += ".\n\n| kind | fault | outcome |\n|---|---|---|\n"
+    return text + "".join(f"| {_prose(row.kind)} | {_prose(row.fault)} | {row.outcome} |\n" for row in rows)
+
+
 def _signature(value: Any) -> str:
     try:
         return str(inspect.signature(value))
@@ -158,6 +176,7 @@ PAGES = {
     "presets": presets_page,
     "api": api_page,
     "tables": tables_page,
+    "strangers": strangers_page,
 }
 
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+from apportion.corpus.account import RECORD
 from apportion.corpus.session import Session
-from apportion.corpus.writer import RECORD
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.agents.registry import AgentRegistry

@@ -12,6 +12,7 @@ import pyarrow as pa
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Session
 from apportion.features.precomputed import precomputed_behaviour, unmeasured_faces
+from apportion.features.presence import measured_line, shares
 from apportion.features.registry import FEATURES, Measured
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span
@@ -36,11 +37,12 @@ def unheard(text: str) -> None:
 
 
 def extract_session(
-    session: Session, root: Path, settings: FeatureSettings, tell: Tell = unheard
+    session: Session, root: Path, settings: FeatureSettings, tell: Tell = unheard, sum_up: Tell = unheard
 ) -> tuple[pa.Table, pa.Table]:
     """Measure the behaviour of every person with media in ``session``; ``root`` is the corpus folder.
 
-    ``tell`` hears, once a recording, what had to be chosen in it: one of several videos, the voice's channel of many.
+    ``tell`` hears, once a recording, what had to be chosen in it (one of several videos, the voice's channel of many),
+    and what makes figures doubtful: hardly any face or sound, words outside. ``sum_up`` hears a line a person.
 
     Returns the tables ``frames`` (sampled series, seconds on the session clock) and ``utterance_features`` (mean and
     coverage for every timed turn, person, window and feature that the person's media can show). A mean is null where
@@ -52,12 +54,18 @@ def extract_session(
     """
     try:
         people = observe(session, root, settings, tell=tell)
-        check_overlap(session, _measured(session, people))
+        measured = _measured(session, people)
+        check_overlap(session, measured)
     except UnitError as error:
         raise UnitError(f"session {session.session_id}: {error}") from error
     frames: list[tuple[str, str, float, float]] = []
     means: list[tuple[int, str, str, str, float | None, float]] = []
     for person, behaviour in people.items():
+        if behaviour.voice is not None or behaviour.face is not None:
+            line = measured_line(session, person, shares(behaviour.face, behaviour.voice), measured)
+            sum_up(str(line))
+            for fault in line.faults:
+                tell(f"{person}: {fault}.")
         frames += _frame_rows(person, behaviour, settings)
         floor = floor_spans(session, person) if _is_shared(session, person) else None
         means += _mean_rows(session, person, behaviour, floor, settings)
@@ -165,9 +173,14 @@ def _is_shared(session: Session, person: str) -> bool:
     sources = _sound_sources(session)
     if person not in sources:
         return False
-    path, channel = sources[person].path, parse_channel(sources[person]).audio
-    others = [m for m in sources.values() if m.speaker != person and m.path == path]
-    return any(channel is None or parse_channel(m).audio in (None, channel) for m in others)
+    path, mine = sources[person].path, parse_channel(sources[person])
+    others = [parse_channel(m) for m in sources.values() if m.speaker != person and m.path == path]
+    return any(_meet_in(mine.track, other.track) and _meet_in(mine.audio, other.audio) for other in others)
+
+
+def _meet_in(one: int | None, other: int | None) -> bool:
+    """Whether two tracks or channels are the same, or one of them is not said."""
+    return None in (one, other) or one == other
 
 
 def _check_kinds(media: Sequence[Media]) -> None:

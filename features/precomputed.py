@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apportion.corpus.files.csvfile import BLANK, read_head, read_table
+from apportion.corpus.files.csvfile import BLANK, parsed, read_head, read_table
 from apportion.corpus.session import Media
 from apportion.features.registry import EMOTIONS
 from apportion.features.time_series import Series
@@ -175,8 +175,4 @@ def _number(text: str) -> float | None:
         return math.nan
     if text.lower() in TRUTH:
         return TRUTH[text.lower()]
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+    return parsed(text)

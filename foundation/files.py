@@ -55,7 +55,7 @@ def _digest_at(path: Path, size: int, changed_ns: int) -> str:
 
 def model_digest(name: str) -> str:
     """What tells a model from another one of the same name: sha256 of its folder's files, or the name itself."""
-    folder = Path(name).expanduser()
+    folder = at_home(name)
     if not folder.is_dir():
         return name
     digest = hashlib.sha256()
@@ -65,10 +65,15 @@ def model_digest(name: str) -> str:
     return digest.hexdigest()
 
 
+def at_home(path: str | Path) -> Path:
+    """``path`` with a ``~`` at its head as the folder of that user; one of nobody stays, and nothing is found there."""
+    # Not Path.expanduser, for which a user that does not exist is an error of its own kind.
+    return Path(os.path.expanduser(path))  # noqa: PTH111
+
+
 def found_from(base: Path, path: str | Path) -> Path:
     """``path`` as it is called from the folder ``base``."""
-    # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
-    return Path(os.path.normpath(base / os.path.expanduser(path)))  # noqa: PTH111
+    return Path(os.path.normpath(base / at_home(path)))
 
 
 def is_folder_name(name: str) -> bool:

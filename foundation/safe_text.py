@@ -1,13 +1,16 @@
-"""Text that any file can hold, and in which no dialogue can say a tokenizer's control words."""
+"""Text that any file can hold, that can be seen, and in which no dialogue can say a tokenizer's control words."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
 IN_TABLES = "?"
 """What half a surrogate pair is in the tables of a corpus."""
+UNSEEN = ("Cf", "Cc")
+"""Categories of Unicode of what cannot be seen, blanks aside: joiners, direction marks, control characters."""
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -18,6 +21,15 @@ def whole_text(text: str, instead: str = "\ufffd") -> str:
     'lamp ?!'
     """
     return _HALF_A_PAIR.sub(instead, text)
+
+
+def is_seen(text: str) -> bool:
+    """Whether anything of ``text`` can be seen: blanks, joiners and direction marks cannot.
+
+    >>> is_seen("\u200b \ufeff"), is_seen(" :)")
+    (False, True)
+    """
+    return any(not letter.isspace() and unicodedata.category(letter) not in UNSEEN for letter in text)
 
 
 def control_marks(tokenizer: Any) -> tuple[str, ...]:

@@ -80,14 +80,18 @@ def json_line(values: Mapping[str, Any]) -> str:
     return json.dumps(values, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
+REASONING = "reasoning_content"
+"""Why a reply is empty: what looks like the answer stands in the field of a server that holds the reasoning."""
+
+
 @dataclass(frozen=True)
 class ChatReply:
     """What a model answered.
 
     ``model`` is the name that the server gave back, ``finish_reason`` the server's word for why it stopped
-    (``stop``, ``length``, ``content_filter``), or ``refusal`` where the model declined. Token counts are None where
-    they are not known; ``cached_tokens`` are those of ``prompt_tokens`` that the server had in its own cache. Half a
-    surrogate pair in ``text``, which no file and no later request can hold, becomes U+FFFD.
+    (``stop``, ``length``, ``content_filter``), ``refusal`` where the model declined, or `REASONING`. Token counts are
+    None where they are not known; ``cached_tokens`` are those of ``prompt_tokens`` that the server had in its own
+    cache. Half a surrogate pair in ``text``, which no file and no later request can hold, becomes U+FFFD.
     """
 
     text: str

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.errors import ContextLengthError, RequestError, prefixed
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, answer_of
-from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.request import REASONING, ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 
 if TYPE_CHECKING:
@@ -205,7 +205,9 @@ def _shortened(text: str) -> str:
 
 
 def _remedy(last: InvalidReply) -> str:
-    """What a person can do about a reply that was cut off, which asking again seldom mends."""
+    """What a person can do about a reply that asking again seldom mends."""
+    if last.finish_reason == REASONING:
+        return " The server took it for reasoning: start it without its reasoning parser, or switch thinking off."
     if last.finish_reason != "length":
         return ""
     if answer_of(last.reply):

@@ -14,6 +14,7 @@ From the ground up:
 - `preflight`: what is checked before any work; `doctor`: what this machine has.
 - `benchmark/`: every method on one corpus, side by side.
 - `execution/`: shards, the local runner, and what a run says at its end.
+- `first_rewards`: what a new corpus gets first, by methods that learn nothing.
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

@@ -29,6 +29,13 @@ PRESET_NAMES: tuple[str, ...] = get_args(PresetName)
 """The presets of a whole configuration; a section may have more of its own."""
 AUDITED_SESSIONS = 20
 """Sessions that `apportion run --only audit` takes where the configuration has no number."""
+MOST_BYTES = 1 << 20
+"""Of a configuration: its longest has some thousand."""
+
+
+def usable_cores() -> int:
+    """Cores that this process may use; all of the machine's where the system does not say (macOS)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class RunSettings(Settings):
@@ -146,7 +153,7 @@ class Config(Settings):
     @property
     def workers(self) -> int:
         """Worker processes: as configured, or one a core that this process may use."""
-        return self.run.workers or len(os.sched_getaffinity(0))
+        return self.run.workers or usable_cores()
 
     @property
     def fingerprint(self) -> str:
@@ -267,6 +274,8 @@ def load_config(path: str | Path, preset: str | None = None, checked: Collection
     path = Path(path)
     check_path(path)
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path}: {path.stat().st_size:,} bytes; a configuration has at most {MOST_BYTES:,}.")
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Make one with `apportion init CORPUS --output {path}`.") from None

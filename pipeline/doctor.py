@@ -18,6 +18,7 @@ from apportion.features.emotion_model.choice import resolve_emotion_model
 from apportion.features.model_hub.mesh import find_mesh, mesh_state
 from apportion.features.settings import AUTO
 from apportion.llm_client.transport.proxy import environment_proxies
+from apportion.pipeline.config import usable_cores
 
 State = Literal["ok", "missing", "warning"]
 NEEDED = (
@@ -65,7 +66,7 @@ def examine() -> list[Finding]:
 
 
 def _machine() -> list[Finding]:
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     free_gib = shutil.disk_usage(Path.cwd()).free / 2**30
     state: State = "ok" if free_gib >= MIN_FREE_GIB else "warning"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import at_home
 from apportion.rlhf.policy.contexts import of_targets
 from apportion.rlhf.policy.loading import (
     Policy,
@@ -68,7 +68,7 @@ def _check_policy(settings: AlignSettings) -> None:
     check_whole(name)
     config = read_config(name)
     check_window(name, config, settings.window)
-    folder = Path(name).expanduser()
+    folder = at_home(name)
     if folder.is_dir() and not any(folder.glob("*.safetensors")):
         raise InputError(cannot_load(name, ValueError("no safetensors")))
     tokenizer = load_tokenizer(name)

@@ -16,12 +16,11 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
-import uvicorn
-
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.viewer.app import create_app
 from apportion.viewer.auth import Access
+from apportion.viewer.connections import bounded_server
 from apportion.viewer.data.run import ServedRun, serve_run
 from apportion.viewer.data.run_location import CompanionFiles, RunPlace
 from apportion.viewer.data.session_ref import slugs_by_session
@@ -61,13 +60,10 @@ def serve(
         address = f"http://{written_host(host)}:{taken}/{_first_page(run, session)}?token={access.token}"
         say(f"open {address}")
         say("Ctrl-C ends the viewer.")
-        config = uvicorn.Config(
-            create_app(run, access, around), log_level="warning", access_log=False, server_header=False,
-            timeout_graceful_shutdown=2,
-        )  # fmt: skip
+        server = bounded_server(create_app(run, access, around), timeout_graceful_shutdown=2)
         with contextlib.suppress(KeyboardInterrupt), told_to_end(), _opened(address, browser):
             try:
-                uvicorn.Server(config).run(sockets=[listener])
+                server.run(sockets=[listener])
             finally:
                 run.close()
 

@@ -3,8 +3,9 @@
 From the ground up:
 
 - `shared`: what commands share; `presets`: published settings by name
-- `corpus`: `import` and `inspect`; `world`: simulated dialogues; `init`: a configuration; `machine`: `doctor`;
-  `models`: networks to be had, and `train_model`: one trained on what a user has; `llm_cache`: the file of paid replies
+- `corpus`: `import` and `inspect`; `start`: from a file to first rewards; `world`: simulated dialogues; `init`: a
+  configuration; `machine`: `doctor`; `models`: networks to be had, and `train_model`: one trained on what a user has;
+  `llm_cache`: the file of paid replies
 - `runs`: `run`, with one stage alone, and `demo`
 - `probe`: one recording; `benchmark`: all methods on one corpus; `export`: a run's tables and policy
   for other programs; `view`: a run in the browser; `reactions`: what some corpora teach others

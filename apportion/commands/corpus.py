@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from apportion.commands.shared.options import json_option
-from apportion.commands.shared.places import tell_corpus
+from apportion.commands.shared.places import beside, tell_corpus, tell_faces, write
 from apportion.commands.shared.scenario_files import SCENARIO_KINDS, import_scenarios
+
+if TYPE_CHECKING:
+    from apportion.corpus.speakers.doubt import UnsureSpeakersError
 
 KIND = "apportion.import.kind"
 
@@ -52,7 +57,7 @@ def import_command(
 
     \b
     KIND is one of
-      chat      JSONL of {messages, score}, OpenAI or ShareGPT shape
+      chat      chats with a score: JSON (OpenAI, ShareGPT), tables, traces of Langfuse, LangSmith, OpenTelemetry
       media     a folder a session: recordings, a transcript, ratings.csv
       candor    CANDOR: video calls, two ratings each
       uss       User Satisfaction Simulation (SGD.txt, ReDial.txt, ...)
@@ -66,12 +71,37 @@ def import_command(
       amazonhistoryprice  products with prices, as a file of bargains (no corpus) to be played
     """
     from apportion.corpus.importers import import_to
+    from apportion.corpus.speakers.doubt import UnsureSpeakersError
 
     if kind in SCENARIO_KINDS:
-        import_scenarios(source, out, _pairs(options), overwrite, as_json)
+        import_scenarios(source, out, pairs_of(options), overwrite, as_json)
         return
-    report = import_to(kind, source, out, _pairs(options), overwrite=overwrite)
+    pairs = pairs_of(options)
+    try:
+        report = import_to(kind, source, out, pairs, overwrite=overwrite)
+    except UnsureSpeakersError as unsure:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        pairs["speakers"] = str(ask_speakers(unsure, pairs.get("speakers"), out))
+        report = import_to(kind, source, out, pairs, overwrite=overwrite)
     tell_corpus(report, out, as_json)
+
+
+def ask_speakers(unsure: UnsureSpeakersError, given: str | None, out: Path) -> Path:
+    """Ask whose each label is; the answers go into a file beside the corpus, with what ``given`` says already."""
+    from apportion.corpus.speakers.names import clean_name, name_key
+    from apportion.corpus.speakers.speakers_file import SpeakersFile, read_speakers
+
+    answers = read_speakers(Path(given)) if given else SpeakersFile()
+    click.echo("Who speaks? A name, or - where the label is text of whoever spoke before.", err=True)
+    for doubt in unsure.doubts:
+        asked = f"{doubt.session_id}, {doubt.place}: {clean_name(doubt.written)}\n  speaker"
+        name = click.prompt(asked, default=doubt.label, err=True)
+        answers.names[clean_name(doubt.session_id), name_key(doubt.label)] = "" if name == "-" else clean_name(name)
+    path = beside(out, "speakers.csv")
+    write(path, "-o speakers", answers.to_csv())
+    click.echo(f"your answers are in {path}; next time: -o speakers={path}", err=True)
+    return path
 
 
 @click.command("inspect")
@@ -87,10 +117,12 @@ def inspect_command(corpus: Path, as_json: bool) -> None:
         click.echo(json.dumps(inspection.to_json(), indent=1, sort_keys=True))
         return
     click.echo(render(inspection, where="--json tells all"))
+    tell_faces(inspection.recorded)
     click.echo(f"next: apportion init {corpus}")
 
 
-def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+def pairs_of(options: tuple[str, ...]) -> dict[str, str]:
+    """The options of an importer by name. Raises ``click.BadParameter``: one is no pair."""
     pairs = {}
     for option in options:
         key, separator, value = option.partition("=")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from apportion.commands import compare, export, generate, train_agent, train_model
+from apportion.commands import compare, export, generate, score, train_agent, train_model
 from apportion.commands.reactions.reactions import learn_command
 from apportion.commands.refine.instances import instances_command
 from apportion.commands.refine.persuasion import persuasion_command
@@ -44,8 +44,8 @@ for _command in (tables_savoir_command, tables_people_command, tables_stackelber
 
 policy_group = _group(
     "policy",
-    "Sample responses of policies, compare them, or merge adapters into a whole model.",
-    (generate.generate_command, compare.compare_command, export.merge_command),
+    "Sample responses of policies, compare them, merge adapters into a whole model; score turns by a reward model.",
+    (generate.generate_command, compare.compare_command, export.merge_command, score.score_command),
 )
 world_group = _group(
     "world",

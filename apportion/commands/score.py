@@ -1,4 +1,4 @@
-"""`apportion score`: a trained reward model on the dialogues of a corpus."""
+"""`apportion policy score`: a trained reward model on the dialogues of a corpus."""
 
 from __future__ import annotations
 

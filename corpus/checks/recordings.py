@@ -9,11 +9,11 @@ from typing import Any
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
+from apportion.corpus.recordings.channel import ALLOWED, HALVES, parse_sound
 from apportion.corpus.schema import MEDIA
 from apportion.corpus.session import ENVIRONMENT
 
 KINDS = ("audio", "video", "features")
-CHANNELS = ("L", "R", "left", "right")
 
 
 def check_media(corpus: Corpus) -> Iterator[ValidationIssue]:
@@ -41,8 +41,8 @@ def _row_problems(
         hint = "Correct the kind."
         yield ValidationIssue("media", number, "kind", id_, repr(row["kind"]), ", ".join(KINDS), hint)
     channel = row["channel"]
-    if channel is not None and channel not in CHANNELS and not channel.isdecimal():
-        allowed = f"{', '.join(CHANNELS)}, a channel's index, or empty"
+    if channel is not None and channel not in HALVES and parse_sound(channel) is None:
+        allowed = f"{ALLOWED}, {', '.join(HALVES)} (a half of the picture), or empty"
         yield ValidationIssue("media", number, "channel", id_, repr(channel), allowed, "Correct the channel.")
     if row["speaker"] == ENVIRONMENT:
         yield ValidationIssue(

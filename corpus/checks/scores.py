@@ -27,6 +27,7 @@ def check_ratings(corpus: Corpus) -> Iterator[ValidationIssue]:
     yield from _scale_ends(table, "ratings")
     yield from _off_scale(table, "ratings", "score")
     yield from _absent_people(corpus)
+    yield from _rates_alone(table)
     yield from _unnamed_judge(table)
     yield from _differing_scales(table)
     yield from _no_variance(corpus)
@@ -123,6 +124,24 @@ def _absent_people(corpus: Corpus) -> Iterator[ValidationIssue]:
                     people,
                     "Correct the name in ratings or in utterances.",
                 )
+
+
+def _rates_alone(table: pa.Table) -> Iterator[ValidationIssue]:
+    """One warning where somebody's own score would credit their own turns."""
+    found = list(rows_where(table, pc.equal(table.column("rater"), table.column("target"))))
+    if found:
+        number, row = found[0]
+        yield ValidationIssue(
+            "ratings",
+            number,
+            "target",
+            row["session_id"],
+            f"in {len(found):,} ratings rater and target are one person, such as {row['rater']!r}, who is paid by "
+            "their own score",
+            "another person",
+            "Name who is rated, or leave these ratings out.",
+            "warning",
+        )
 
 
 def _unnamed_judge(table: pa.Table) -> Iterator[ValidationIssue]:

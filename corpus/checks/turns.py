@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
+from apportion.corpus.languages.names import read_language
 from apportion.corpus.schema import SESSIONS, UTTERANCES
 from apportion.corpus.session import ENVIRONMENT
+from apportion.foundation.errors import UnitError
 
 SLACK_S = 1.0
 """How far a transcript may run past the recording: players and transcribers round differently."""
@@ -38,6 +40,20 @@ def check_sessions(corpus: Corpus) -> Iterator[ValidationIssue]:
             "at least one utterance a session",
             "Add its transcript, or leave the session out.",
         )
+    yield from _no_languages(table.column("language"))
+
+
+def _no_languages(column: pa.ChunkedArray) -> Iterator[ValidationIssue]:
+    """Values of the column that name no language, each once: such sessions go by their words."""
+    for value in column.unique().to_pylist():
+        try:
+            read_language(value)
+        except UnitError as error:
+            count = pc.sum(pc.equal(column, value)).as_py()
+            yield ValidationIssue(
+                "sessions", None, "language", None, f"{value!r} in {count:,} sessions",
+                "an ISO 639 code such as en", f"They are told by their words. {error}", "warning",
+            )  # fmt: skip
 
 
 def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
@@ -47,6 +63,7 @@ def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
     yield from duplicates(table, UTTERANCES)
     yield from unknown_sessions(table, "utterances", corpus.sessions)
     yield from not_numbers(table, "utterances", ["start_s", "end_s"])
+    yield from _blank(table)
     yield from _reserved_name(table)
     yield from _half_timed(table)
     for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
@@ -61,6 +78,23 @@ def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
         )
     yield from _outside(corpus)
     yield from _out_of_order(table)
+
+
+def _blank(table: pa.Table) -> Iterator[ValidationIssue]:
+    """One warning where turns are there in which nothing was said."""
+    found = list(rows_where(table, pc.equal(pc.utf8_trim_whitespace(table.column("text")), "")))
+    if found:
+        number, row = found[0]
+        yield ValidationIssue(
+            "utterances",
+            number,
+            "text",
+            row["session_id"],
+            f"{len(found):,} turns are blank, and a method may pay them as it pays what was said",
+            "what was said",
+            "Leave them out, unless saying nothing was an answer.",
+            "warning",
+        )
 
 
 def _reserved_name(table: pa.Table) -> Iterator[ValidationIssue]:

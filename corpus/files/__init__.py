@@ -1,5 +1,5 @@
 """Files that strangers wrote, read strictly.
 
-From the ground up: `jsontext` and `textfile`, `csvfile` and `tablefile` (rows, and where one is wrong), `header_clock`
-(when a recording begins and ends).
+From the ground up: `jsontext` and `textfile`, `csvtext` (separators), `csvfile` and `tablefile` (rows, and where one is
+wrong), `header_clock` (when a recording begins and ends), `picture_size` (which pictures are too large to read).
 """

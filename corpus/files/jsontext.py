@@ -44,7 +44,7 @@ def parse(text: str, *, mend: bool = True) -> Any:
     """The value of a JSON text: integers fit a float, texts are Unicode, nothing is deeper than ``MOST_DEPTH``.
 
     ``text``: The text. ``mend``: Whether half a surrogate pair becomes a question mark; else it stays, and no file can
-    hold it. Raises JsonError: Not JSON, or nested too deeply.
+    hold it. Raises JsonError: Not JSON, nested too deeply, or a key twice.
 
     >>> parse('{"score": 4}'), parse("9" * 5000)
     ({'score': 4}, inf)
@@ -115,6 +115,16 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= MOST_DIGITS else math.copysign(math.inf, -1 if digits[0] == "-" else 1)
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; a key that stands there twice with two values says nothing."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next((key for key, value in pairs if found[key] != value), None)
+        if twice is not None:
+            raise JsonError(f"the key {shown(twice)} is there twice, with different values")
+    return found
+
+
 def _check_depth(value: Any) -> None:
     level = [value]
     for _ in range(MOST_DEPTH):
@@ -136,7 +146,7 @@ def _whole_characters(value: Any) -> Any:
 
 
 _TOO_DEEP = f"nested too deeply to read, more than {MOST_DEPTH} levels"
-_DECODER = json.JSONDecoder(parse_int=_integer)
+_DECODER = json.JSONDecoder(parse_int=_integer, object_pairs_hook=_object)
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 _SHORT.maxlevel = 2

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from apportion.corpus.files.textfile import read_jsonl
@@ -18,6 +19,13 @@ from apportion.foundation.errors import InputError
 
 Format = Literal["parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "jsonl")
+MOST_ROWS_A_BYTE, FREE_ROWS = 1, 1_000_000
+"""Rows of a Parquet file for one byte of it, once there are more than ``FREE_ROWS``: a row with words takes tens."""
+MOST_RATIO, FREE_BYTES = 100, 64 << 20
+"""Bytes in memory for one byte of a Parquet file, once they are more than ``FREE_BYTES``."""
+_ROWS = 512
+"""That are looked at at a time."""
+_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 def find_table(folder: Path, name: str) -> Path | None:
@@ -46,20 +54,75 @@ def read_parquet(path: Path, columns: Callable[[list[str]], list[str]], again: s
 
     ``path``: the file. ``columns``: from the names of the columns that are there to those to read, or an error of its
     own. ``again``: what to do about a file that is damaged, for the error. Raises ``InputError``: a file that cannot be
-    read, or is damaged in any way.
+    read, is damaged in any way, or holds far more than its size can.
     """
     try:
         # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
         # interpreter ends kills the process. And a damaged file stays a plain error, without dataset machinery.
         with pa.OSFile(str(path)) as file:
-            parquet = pq.ParquetFile(file)
-            table = parquet.read(columns=columns(parquet.schema_arrow.names))
+            wanted = columns(pq.ParquetFile(file).schema_arrow.names)
+            parquet = check_unpacked(file, path, wanted)
+            batches = list(parquet.iter_batches(_ROWS, columns=wanted))  # Whole, lists cannot always be read.
+            table = pa.Table.from_batches(batches) if batches else parquet.read(columns=wanted)
         table.validate(full=True)
     except PermissionError:
         raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
     except (pa.ArrowException, OSError, ValueError) as error:  # The last: names that are not UTF-8.
         raise InputError(f"{path}: not a readable Parquet file ({_first_line(error)}). {again}") from None
     return table
+
+
+def check_unpacked(file: pa.NativeFile, path: Path, columns: Sequence[str] | None = None) -> pq.ParquetFile:
+    """The Parquet file ``path``, opened as ``file``, if it holds no more than its size can.
+
+    A dictionary keeps a text once however often it stands in the table, so texts are first read as such. Raises
+    ``InputError``: too many rows, values or bytes.
+    """
+    parquet, size = pq.ParquetFile(file), path.stat().st_size
+    groups = [parquet.metadata.row_group(number) for number in range(parquet.metadata.num_row_groups)]
+    values = sum(max((group.column(at).num_values for at in range(group.num_columns)), default=0) for group in groups)
+    for what, many in (("rows", parquet.metadata.num_rows), ("values", values)):
+        if many > max(FREE_ROWS, MOST_ROWS_A_BYTE * size):
+            raise InputError(f"{path}: {many:,} {what} in {size:,} bytes. {_NO_TABLE}")
+    _check_ratio(path, sum(group.total_byte_size for group in groups), size)
+    kinds = map(parquet.schema.column, range(len(parquet.schema)))
+    texts = [kind.path for kind in kinds if kind.physical_type == "BYTE_ARRAY"]
+    packed, done = pq.ParquetFile(file, read_dictionary=texts), 0
+    for number in range(len(groups)):  # A dictionary is one group's.
+        for batch in packed.iter_batches(_ROWS, row_groups=[number], columns=columns):
+            done += sum(map(unpacked_bytes, batch.columns))
+            _check_ratio(path, done, size)
+    return parquet
+
+
+def unpacked_bytes(array: pa.Array) -> int:
+    """Bytes of the values, each counted as often as it stands there."""
+    kind = array.type
+    if pa.types.is_map(kind):
+        pairs = pa.StructArray.from_arrays([array.keys, array.items], ["key", "item"])
+        return unpacked_bytes(pa.ListArray.from_arrays(array.offsets, pairs))
+    if pa.types.is_struct(kind):
+        return sum(map(unpacked_bytes, array.flatten()))
+    if pa.types.is_nested(kind) and hasattr(array, "flatten"):
+        return unpacked_bytes(array.flatten()) + 4 * len(array)
+    if pa.types.is_run_end_encoded(kind):
+        return len(array) * unpacked_bytes(array.values)
+    if not pa.types.is_dictionary(kind):
+        return int(array.nbytes)
+    values = array.dictionary
+    if pa.types.is_primitive(values.type):
+        return len(array) * int(values.type.bit_width) // 8
+    if values.type not in _TEXTS:
+        return len(array) * unpacked_bytes(values)
+    return 4 * len(array) + int(pc.sum(pc.take(pc.binary_length(values), array.indices)).as_py() or 0)
+
+
+def _check_ratio(path: Path, unpacked: int, size: int) -> None:
+    if unpacked > max(FREE_BYTES, MOST_RATIO * size):
+        raise InputError(f"{path}: more than {unpacked:,} bytes unpacked from {size:,}. {_NO_TABLE}")
+
+
+_NO_TABLE = "No conversations lie so close; look what it holds, and write it again."
 
 
 def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Reading text files that other people made: plain or gzip, UTF-8 only, with errors that say where."""
+"""Reading text files that other people made: plain or gzip, UTF-8 only, capped, with errors that say where."""
 
 from __future__ import annotations
 
@@ -7,35 +7,99 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from apportion.corpus.files.jsontext import JsonError, kind_of, parse
 from apportion.foundation.errors import InputError
 
-GZIP_MAGIC = b"\x1f\x8b"
 BOM = "\ufeff"
+GZIP_MAGIC = b"\x1f\x8b"
+ARCHIVES = {
+    b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz",
+    b"7z\xbc\xaf": "7z", GZIP_MAGIC: "second gzip",
+}  # fmt: skip
+"""How files begin that hold another one and are not unpacked here."""
+MOST_BYTES = 512 << 20
+"""Of one file, unpacked."""
+MOST_LINE = 128 << 20
+"""Bytes of one line: a whole JSON document may stand on one, and no reader works with a larger one."""
+MOST_RATIO, FREE_BYTES = 100, 16 << 20
+"""Bytes unpacked for one that is packed, once more than ``FREE_BYTES`` came out: conversations reach a tenth of it."""
+BYTES_A_PART, FREE_PARTS = 8, 1_000_000
+"""Bytes for each line, object and list of a file, once there are more than ``FREE_PARTS``: empty ones fill a memory."""
+_PIECE = 1 << 20
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed where it is gzip (told by its first bytes, not by its name).
 
-    Raises ``InputError``: the file is missing, a folder, a pipe or a device, not readable, or a damaged gzip file.
+    It is read and decompressed piece by piece, so that a file that is too large takes no memory.
+
+    Raises ``InputError``: the file is missing, a folder, a pipe or a device, not readable, a damaged gzip file, or
+    larger than ``MOST_BYTES``, ``MOST_LINE``, ``MOST_RATIO`` or ``BYTES_A_PART`` allow.
     """
     check_regular(path)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            _check_size(path, path.stat().st_size)
+            packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+            file.seek(0)
+            return _unpacked(path, file) if packed else b"".join(_checked(path, file))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path.") from None
     except IsADirectoryError:
         raise InputError(f"{path} is a folder; name a file in it.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
-    if not data.startswith(GZIP_MAGIC):
-        return data
+
+
+def _unpacked(path: Path, file: IO[bytes]) -> bytes:
+    def pieces() -> Iterator[bytes]:
+        done = 0
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            for piece in _checked(path, unpacked):
+                done += len(piece)
+                if done > max(FREE_BYTES, MOST_RATIO * file.tell()):
+                    raise InputError(
+                        f"{path}: gzip that unpacks to more than {MOST_RATIO} times its size ({file.tell():,} bytes "
+                        f"hold more than {done:,}). No conversations do; unpack it and look what it holds."
+                    )
+                yield piece
+
     try:
-        return gzip.decompress(data)
+        return b"".join(pieces())
     except (EOFError, OSError, zlib.error) as error:
         raise InputError(f"{path}: damaged or truncated gzip file ({error}). Download or copy it again.") from None
+
+
+def _checked(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    """A file's pieces; an InputError once they, or one line in them, are too many."""
+    done = line = parts = 0
+    while piece := file.read(_PIECE):
+        done += len(piece)
+        parts += sum(map(piece.count, (b"\n", b"{", b"[")))
+        _check_size(path, done)
+        if parts > max(FREE_PARTS, done // BYTES_A_PART):
+            raise InputError(
+                f"{path}: {parts:,} lines, lists and objects in its first {done:,} bytes. No conversations lie so "
+                "close; look what it holds."
+            )
+        ended = piece.rfind(b"\n")
+        line = line + len(piece) if ended < 0 else len(piece) - ended - 1
+        if line > MOST_LINE:
+            raise InputError(
+                f"{path}: a line of more than {MOST_LINE >> 20:,} MiB, from byte {done - line:,} on; that is the most "
+                "that is read. Write one conversation a line (JSON Lines)."
+            )
+        yield piece
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > MOST_BYTES:
+        raise InputError(
+            f"{path}: more than {MOST_BYTES >> 20:,} MiB, the most that is read from one file, unpacked. "
+            "Split it into several files, and name their folder."
+        )
 
 
 def check_regular(path: Path) -> None:
@@ -57,12 +121,15 @@ def not_a_file(path: Path) -> str:
 def read_text(path: Path, *, allow_empty: bool = False) -> str:
     """The UTF-8 text of a plain or gzip file, without a byte order mark.
 
-    Raises ``InputError``: as `read_bytes`; a file of zero bytes (unless ``allow_empty``); bytes that are not UTF-8,
-    with file, line and byte offset.
+    Raises ``InputError``: as `read_bytes`; a file of zero bytes (unless ``allow_empty``); an archive; bytes that are
+    not UTF-8, with file, line and byte offset.
     """
     data = read_bytes(path)
     if not data and not allow_empty:
         raise InputError(f"{path}: the file has zero bytes. Copy or export it again.")
+    archive = next((kind for magic, kind in ARCHIVES.items() if data.startswith(magic)), None)
+    if archive is not None:
+        raise InputError(f"{path}: a {archive} archive, and only plain files and gzip are read. Unpack it first.")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

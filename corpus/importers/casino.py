@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.casino_points import ANSWERS, ISSUES, MOST, PACKAGES, WALKED_AWAY, WORTH, points
 from apportion.corpus.files.jsontext import identifier, number, shown
-from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
+from apportion.corpus.importers.reading.json_items import (
+    SHAPE_ERRORS,
+    Item,
+    first_fault,
+    json_items,
+    not_in_shape,
+    texts_in,
+)
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
 from apportion.foundation.did_you_mean import did_you_mean
@@ -32,6 +40,11 @@ RULES = (
     f"({WORTH['Low']}). Who walks away ends it with {WALKED_AWAY} points for each."
 )
 LIKERT = (1.0, 5.0)
+COMPUTED = 2
+"""So many scores the rules give each: points and advantage."""
+SILENT = "by or of somebody who says nothing"
+WORDS_OF_DEAL = 2 * (len(("I", "get")) + 2 * len(ISSUES))
+"""By so many is "I get 1 Food, ...; you get ..." longer than its button."""
 Entry = tuple[str, str, Mapping[str, Any]]
 """Who, what, and what a button carries."""
 
@@ -55,16 +68,18 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     ids: set[str] = set()
     for path in source_files(src, (".json",)):
         for position, item in enumerate(_dialogues(path), start=1):
-            session_id = numbered(stem(path), position)
+            session_id, place = numbered(stem(path), position), f"{path.name}, {item.place}"
             try:
-                session_id = f"casino-{identifier(item.value().get('dialogue_id', session_id), 'dialogue_id')}"
-                if session_id in ids:
-                    raise UnitError("this dialogue_id is there already. Give each one of its own.")
-                _session(rows, session_id, stem(path), item.value(), choice)
+                with account.session("dialogues", place):
+                    account.current().said("turns", texts_in(item.value().get("chat_logs"), "text"))
+                    session_id = f"casino-{identifier(item.value().get('dialogue_id', session_id), 'dialogue_id')}"
+                    if session_id in ids:
+                        raise UnitError("this dialogue_id is there already. Give each one of its own.")
+                    _session(rows, session_id, stem(path), item.value(), choice)
                 ids.add(session_id)
             except UnitError as error:
-                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
-    return CorpusBuild(rows.tables(), (LICENCE,), tuple(left_out))
+                left_out.append(SkippedSession(session_id, f"{place}: {error}"))
+    return CorpusBuild(rows.tables(), (LICENCE,), tuple(left_out), usual_language="en")
 
 
 def _choice(options: Mapping[str, str]) -> _Choice:
@@ -78,7 +93,7 @@ def _choice(options: Mapping[str, str]) -> _Choice:
 
 
 def _dialogues(path: Path) -> list[Item]:
-    dialogues = json_items(path)
+    dialogues = json_items(path, "dialogues")
     if not any("chat_logs" in item.found for item in dialogues):
         raise InputError(
             f'{path}: not CaSiNo: no object has "chat_logs". Use casino.json or a split of it.{first_fault(dialogues)}'
@@ -101,11 +116,13 @@ def _session(rows: CorpusRows, session_id: str, part: str, dialogue: Mapping[str
                 raise UnitError(f"{name} has {recorded:g} points in the file, and the deal gives {scored[name]}.")
         answers = {name: _answers(info["outcomes"]) for name, info in people.items()}
         backgrounds = [row for name, info in people.items() for row in _backgrounds(name, info, choice)]
+        said = [(who, words) for who, text, deal in log if (words := _words(text, deal, choice)) is not None]
     except SHAPE_ERRORS as error:
         raise not_in_shape("CaSiNo", error) from None
-    said = [(who, words) for who, text, deal in log if (words := _words(text, deal, choice)) is not None]
+    for _, text, _ in log:
+        _count_button(text, choice)
     speakers = {who for who, _ in said}
-    rows.session(session_id, f"casino/{part}", language="en")
+    rows.session(session_id, f"casino/{part}")
     for turn, (who, words) in enumerate(said):
         rows.utterance(session_id, turn, who, words)
     rows.background(session_id, "rules", RULES)
@@ -123,14 +140,19 @@ def _ratings(
     speakers: set[str],
 ) -> None:
     """What is known of those who said something."""
+    account.current().read("scores", len(scored) * (COMPUTED + len(ANSWERS)))
     for name, other in zip(scored, reversed(list(scored)), strict=True):
         if name in speakers:
             rows.rating(session_id, (ENVIRONMENT, name), "points", scored[name], (0.0, MOST), annotator="rules")
             ahead = scored[name] - scored[other]
             rows.rating(session_id, (ENVIRONMENT, name), "advantage", ahead, (-MOST, MOST), annotator="rules")
+        else:
+            account.current().left_out("scores", SILENT, COMPUTED, session_id)
         if speakers >= {name, other}:
             for rating, answer in answers[name].items():
                 rows.rating(session_id, (name, other), rating, answer, LIKERT)
+        else:
+            account.current().left_out("scores", SILENT, len(ANSWERS), session_id)
 
 
 def _turn(entry: Mapping[str, Any], people: Mapping[str, Any]) -> Entry:
@@ -184,6 +206,15 @@ def _words(text: str, deal: Mapping[str, Any], choice: _Choice) -> str | None:
         for side in ("issue2youget", "issue2theyget")
     )
     return f"[{SUBMIT}] I get {mine}; you get {yours}"
+
+
+def _count_button(text: str, choice: _Choice) -> None:
+    """Tell the account where the turn that is a button becomes none, or more words than it has."""
+    if text in BUTTONS and choice.buttons == "none":
+        account.current().left_out("turns", "buttons (option buttons)")
+        account.current().left_out("words", "buttons (option buttons)")
+    elif text == SUBMIT and choice.buttons == "told":
+        account.current().joined("words", "say what a deal divides", -WORDS_OF_DEAL)
 
 
 def _answers(outcomes: Mapping[str, Any]) -> dict[str, int]:

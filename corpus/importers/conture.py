@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, number, shown
 from apportion.corpus.files.textfile import read_json
-from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, not_in_shape, texts_in
 from apportion.corpus.importers.reading.sources import check_options, numbered
 from apportion.foundation.errors import InputError, UnitError
 
@@ -19,6 +20,7 @@ SCALES: Mapping[str, tuple[float, float]] = {OVERALL: (1.0, 5.0), "consistent": 
 OTHER_SCALE = (1.0, 3.0)
 LABEL, LABEL_SCALE = "overall impression", (0.0, 2.0)
 NOT_GIVEN = "N/A"
+PREFIXES = {RATER: "User:", TARGET: "Chatbot:"}
 
 
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
@@ -31,22 +33,34 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     dialogs = read_json(src)
     if not (isinstance(dialogs, list) and any(isinstance(d, dict) and "turns" in d for d in dialogs)):
         raise InputError(f'{src}: not ConTurE\'s data.json, which is a list of {{"dialog_id", "turns", ...}}.')
-    rows, left_out, skipped = CorpusRows(), [], 0
+    account.current().read("dialogues", len(dialogs))
+    rows, left_out = CorpusRows(), []
     ids: set[str] = set()
     for position, dialog in enumerate(dialogs):
         session_id = numbered("conture", position)
         try:
-            if not isinstance(dialog, dict):
-                raise UnitError(f"an object is needed, got {shown(dialog)}.")
-            session_id = _session_id(dialog.get("dialog_id", position))
-            if session_id in ids:
-                raise UnitError(f"the dialog_id {session_id!r} is there already. Give each dialogue one of its own.")
-            skipped += _session(rows, session_id, dialog)
+            with account.session("dialogues", f"{src.name}, item {position + 1}"):
+                if not isinstance(dialog, dict):
+                    raise UnitError(f"an object is needed, got {shown(dialog)}.")
+                _count(dialog)
+                session_id = _session_id(dialog.get("dialog_id", position))
+                if session_id in ids:
+                    raise UnitError(f"the dialog_id {session_id!r} is there already. Give each one of its own.")
+                _session(rows, session_id, dialog)
             ids.add(session_id)
         except UnitError as error:
             left_out.append(SkippedSession(session_id, f"{src.name}, item {position + 1}: {error}"))
-    notes = (f"{skipped} ratings are {NOT_GIVEN} and were skipped",) if skipped else ()
-    return CorpusBuild(rows.tables(), notes, tuple(left_out))
+    return CorpusBuild(rows.tables(), (), tuple(left_out), usual_language="en")
+
+
+def _count(dialog: Mapping[str, Any]) -> None:
+    """Tell the account what is said; `PREFIXES` are words of it, too, where a space follows."""
+    read, turns = account.current(), dialog.get("turns")
+    for key, prefix in PREFIXES.items():
+        texts = texts_in(turns, key)
+        read.said("turns", texts)
+        prefixed = sum(text.split(maxsplit=1)[:1] == [prefix] and text.startswith(prefix) for text in texts)
+        read.left_out("words", "prefixes that say who speaks", prefixed)
 
 
 def _session_id(dialog_id: Any) -> str:
@@ -54,10 +68,13 @@ def _session_id(dialog_id: Any) -> str:
     return numbered("conture", dialog_id) if isinstance(dialog_id, int) else f"conture-{plain}"
 
 
-def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> int:
-    """Add one dialogue, all or nothing; returns how many of its ratings are not given."""
+def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> None:
+    """Add one dialogue, all or nothing."""
+    read = account.current()
     try:
-        turns = [(_said(turn["user"], "User:"), _said(turn["chatbot"], "Chatbot:")) for turn in dialog["turns"]]
+        turns = [
+            [turn[who].removeprefix(prefix).strip() for who, prefix in PREFIXES.items()] for turn in dialog["turns"]
+        ]
         labels = [turn.get(LABEL) for turn in dialog["turns"]]
         scores = [
             (str(annotator), name, None if value == NOT_GIVEN else number(value, name, texts=True))
@@ -67,7 +84,11 @@ def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> in
         values = [None if label is None else number(label, LABEL, texts=True) for label in labels]
     except SHAPE_ERRORS as error:
         raise not_in_shape("ConTurE", error) from None
-    rows.session(session_id, "conture", language="en")
+    read.read("scores", len(scores))
+    read.left_out("scores", NOT_GIVEN, sum(score is None for _, _, score in scores))
+    read.read("labels", len(values))
+    read.left_out("labels", "missing", sum(value is None for value in values))
+    rows.session(session_id, "conture")
     for i, ((user, chatbot), value) in enumerate(zip(turns, values, strict=True)):
         rows.utterance(session_id, 2 * i, RATER, user)
         rows.utterance(session_id, 2 * i + 1, TARGET, chatbot)
@@ -78,8 +99,3 @@ def _session(rows: CorpusRows, session_id: str, dialog: Mapping[str, Any]) -> in
             shown = "overall" if name == OVERALL else name
             scale = SCALES.get(name, OTHER_SCALE)
             rows.rating(session_id, (RATER, TARGET), shown, score, scale, annotator=annotator)
-    return sum(score is None for _, _, score in scores)
-
-
-def _said(text: str, prefix: str) -> str:
-    return text.removeprefix(prefix).strip()

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import is_number, kind_of, number, shown
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.convokit_utterances import Utterance, in_order, read_utterances
+from apportion.corpus.importers.reading.json_items import SkipCounter
 from apportion.corpus.importers.reading.sources import check_options, scale_options
+from apportion.corpus.languages.names import said_language
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
 
@@ -27,6 +30,7 @@ OPTIONS = {
     "target": "the same of who is rated",
     "label": "key of the utterances' metadata with a number that people gave the turn",
 }
+UNSPOKEN = "without an utterance"
 PICKLED = "<##bin{"
 MOST_KEYS = 12
 
@@ -60,18 +64,43 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     speakers = _entries(src, ("speakers.json", "users.json"))
     told = read_utterances(src)
     _check_key(src, wanted, conversations)
-    rows, skipped = CorpusRows(), 0
+    rows, odd, read = CorpusRows(), SkipCounter(), account.current()
     left_out = list(told.left_out)
+    unspoken = [id_ for id_ in conversations if id_ not in told.by_conversation]
+    read.read("conversations", len(told.by_conversation) + len(unspoken))
+    for id_ in unspoken:
+        read.left_out("conversations", UNSPOKEN, place=id_)
+        read.left_out("scores", UNSPOKEN, _count((), conversations[id_], wanted), id_)
     for id_, spoken in told.by_conversation.items():
         try:
-            meta = _object(conversations.get(id_, {}), "its metadata in conversations.json")
-            skipped += _session(rows, id_, in_order(spoken), meta, speakers, wanted)
+            with account.session("conversations", id_):
+                _count(spoken, conversations.get(id_), wanted)
+                if id_ in told.torn:
+                    raise UnitError(told.torn[id_])
+                meta = _object(conversations.get(id_, {}), "its metadata in conversations.json")
+                ordered = in_order(spoken)
+                _session(rows, id_, ordered.spoken, meta, speakers, wanted)
+            for what, many in ordered.odd.items():
+                odd.add(what, id_, many)
         except UnitError as error:
             left_out.append(SkippedSession(id_, str(error)))
-    notes = [f"{skipped} answers are missing and were skipped"] if skipped else []
+    notes = []
     if wanted.score is None:
-        notes.append("no ratings were imported: say -o score=KEY -o low=1 -o high=5 for a key of the conversations")
-    return CorpusBuild(rows.tables(), tuple(notes), tuple(left_out))
+        notes.append(
+            "no ratings were imported: say -o score=KEY -o low=1 -o high=5 for a key of the conversations "
+            f"(found: {_keys(conversations)})"
+        )
+    return CorpusBuild(rows.tables(), (*notes, *odd.notes()), tuple(left_out))
+
+
+def _count(spoken: Sequence[Utterance], meta: Any, wanted: _Wanted) -> int:
+    """Tell the account what a conversation has, whatever its shape; returns how many answers."""
+    texts = [text if isinstance(text := utterance.values.get("text"), str) else "" for utterance in spoken]
+    account.current().said("turns", texts)
+    found = None if wanted.score is None else _find(meta, wanted.score)
+    answers = 0 if found is None else len(found) if isinstance(found, dict | list) else 1
+    account.current().read("scores", answers)
+    return answers
 
 
 def _wanted(options: Mapping[str, str]) -> _Wanted:
@@ -105,11 +134,14 @@ def _object(value: Any, what: str) -> dict[str, Any]:
 def _check_key(src: Path, wanted: _Wanted, conversations: Mapping[str, Any]) -> None:
     if wanted.score is None or any(_find(meta, wanted.score) is not None for meta in conversations.values()):
         return
-    keys = sorted({key for meta in conversations.values() if isinstance(meta, dict) for key in meta})
     raise InputError(
-        f"{src}: no conversation has score={wanted.score} in its metadata. "
-        f"Found the keys: {listed(keys, MOST_KEYS) or 'none'}."
+        f"{src}: no conversation has score={wanted.score} in its metadata. Found the keys: {_keys(conversations)}."
     )
+
+
+def _keys(conversations: Mapping[str, Any]) -> str:
+    keys = sorted({key for meta in conversations.values() if isinstance(meta, dict) for key in meta})
+    return listed(keys, MOST_KEYS) or "none"
 
 
 def _session(
@@ -119,21 +151,31 @@ def _session(
     meta: Mapping[str, Any],
     speakers: Mapping[str, Any],
     wanted: _Wanted,
-) -> int:
-    """Add one conversation, all or nothing; returns how many of its answers are missing."""
+) -> None:
+    """Add one conversation, all or nothing."""
     turns = [(utterance, *utterance.said(), utterance.meta()) for utterance in spoken]
     present = list(dict.fromkeys(speaker for _, speaker, _, _ in turns))
-    answers = [] if wanted.score is None else list(_answers(_find(meta, wanted.score), present, speakers, wanted))
+    found = None if wanted.score is None else _find(meta, wanted.score)
+    answers = list(_answers(found, present, speakers, wanted))
     scores = [(pair, annotator, _score(value)) for pair, annotator, value in answers]
-    rows.session(id_, "convokit")
+    rows.session(id_, "convokit", language=said_language(meta))
     for turn, (utterance, speaker, text, meta_of_turn) in enumerate(turns):
         rows.utterance(id_, turn, speaker, text, *_times(utterance.timestamp, meta_of_turn.get("stop")))
-        if wanted.label is not None and is_number(meta_of_turn.get(wanted.label)):
-            rows.label(id_, turn, wanted.label, float(meta_of_turn[wanted.label]), (None, None))
+        if wanted.label is not None and (label := meta_of_turn.get(wanted.label)) is not None:
+            _label(rows, id_, turn, wanted.label, label, utterance.place)
     for pair, annotator, score in scores:
         if score is not None:
             rows.rating(id_, pair, wanted.name, score, wanted.scale, annotator=annotator)
-    return sum(score is None for _, _, score in scores)
+        else:
+            account.current().left_out("scores", "missing answers", place=id_)
+
+
+def _label(rows: CorpusRows, id_: str, turn: int, name: str, label: Any, place: str) -> None:
+    account.current().read("labels")
+    if is_number(label):
+        rows.label(id_, turn, name, float(label), (None, None))
+    else:
+        account.current().left_out("labels", "no number", place=f"{place}: {shown(label)}")
 
 
 def _times(start: float | None, stop: Any) -> tuple[float, float] | tuple[None, None]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import SkippedSession
 from apportion.corpus.files.jsontext import identifier, is_number, kind_of, shown
 from apportion.corpus.files.textfile import BrokenLine, parse_lines, read_json, read_text
@@ -23,11 +29,18 @@ class Utterance:
     place: str
     values: Mapping[str, Any]
 
-    @property
+    @cached_property
     def timestamp(self) -> float | None:
-        """When it was said, on whatever clock; None where that is not known."""
+        """When it was said, on whatever clock, also where that is a text (ISO 8601 too); None where it is not known."""
         value = self.values.get("timestamp")
+        if isinstance(value, str):
+            value = _stamp(value)
         return float(value) if is_number(value) else None
+
+    @property
+    def is_stamped_oddly(self) -> bool:
+        """Whether something stands for its time that is none."""
+        return self.timestamp is None and self.values.get("timestamp") not in (None, "")
 
     def conversation(self) -> str:
         """The conversation that it belongs to; an UnitError where that is no id."""
@@ -40,7 +53,9 @@ class Utterance:
         """(speaker, text); an UnitError where one of them is no text."""
         speaker, text = self.values.get("speaker", self.values.get("user")), self.values.get("text")
         if not isinstance(speaker, str) or not isinstance(text, str):
-            raise UnitError(f"{self.place}, utterance {shown(self.values.get('id'))}: no speaker or no text.")
+            raise UnitError(
+                f"{self.place}, utterance {shown(self.values.get('id'))}: no speaker or no text. Both must be texts."
+            )
         return speaker, text
 
     def meta(self) -> Mapping[str, Any]:
@@ -52,16 +67,23 @@ class Utterance:
 
     def id(self, *keys: str) -> str | None:
         """The id under the first of ``keys`` that it has, None where there is none; an UnitError where it is none."""
-        key = next((key for key in keys if self.values.get(key) is not None), None)
+        key = next(
+            (key for key in keys if self.values.get(key) not in (None, "") and self.values[key] == self.values[key]),
+            None,
+        )
         return None if key is None else identifier(self.values[key], f"{self.place}: {key}")
 
 
 @dataclass(frozen=True)
 class ParsedUtterances:
-    """The utterances of each conversation in the order of the file, and what was left out while they were read."""
+    """The utterances of each conversation in the order of the file, and what was left out while they were read.
+
+    ``torn``: the conversations that may lack an utterance, and why.
+    """
 
     by_conversation: Mapping[str, list[Utterance]]
     left_out: tuple[SkippedSession, ...]
+    torn: Mapping[str, str]
 
 
 def read_utterances(src: Path) -> ParsedUtterances:
@@ -85,13 +107,15 @@ def read_utterances(src: Path) -> ParsedUtterances:
             broken.append((place, text, message))
     if broken and not by_conversation:
         raise InputError(f"{src}: no utterance in it can be read. {broken[0][0]}: {broken[0][2]}")
-    left_out = []
-    for place, text, message in broken:
-        left_out.append(SkippedSession(place, message))
-        for id_ in [id_ for id_ in by_conversation if json.dumps(id_) in text]:
-            left_out.append(SkippedSession(id_, f"{place} names it and is broken, so that it may lack an utterance."))
-            del by_conversation[id_]
-    return ParsedUtterances(by_conversation, tuple(left_out))
+    torn: dict[str, str] = {}
+    for place, text, _ in broken:
+        account.current().read("turns")
+        account.current().left_out("turns", "broken lines, or of no conversation", place=place)
+        for id_ in by_conversation:
+            if json.dumps(id_) in text:
+                torn.setdefault(id_, f"{place} names it and is broken, so that it may lack an utterance.")
+    left_out = tuple(SkippedSession(place, message) for place, _, message in broken)
+    return ParsedUtterances(by_conversation, left_out, torn)
 
 
 def _no_object(value: Any) -> str:
@@ -111,25 +135,99 @@ def _entries(src: Path) -> Iterator[tuple[str, Any]]:
         raise InputError(f"{src}: no {LINES} in it, so this is not a ConvoKit corpus folder. Name the folder itself.")
 
 
-def in_order(spoken: Sequence[Utterance]) -> list[Utterance]:
-    """By timestamp where all have one; else as in the file, but nothing before what it replies to.
+def _stamp(text: str) -> float | None:
+    """Seconds of a number or of a date in ISO 8601, which is UTC where it does not say; None for neither."""
+    with suppress(ValueError):
+        return float(text)
+    with suppress(ValueError, OverflowError):
+        when = datetime.fromisoformat(text.strip())
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    return None
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The utterances of one conversation in their order, and what of that is not as it should be, with how often."""
+
+    spoken: tuple[Utterance, ...]
+    odd: Mapping[str, int]
+
+
+UNSTAMPED = "utterances without a timestamp, put after what they reply to, else where they stand in the file"
+ODD_STAMP = "timestamps that are no number and no date, taken as missing"
+EARLY = "replies with a timestamp before that of what they reply to, put where the timestamp says"
+MOVED = "utterances that stand elsewhere in the file, put by timestamp and reply_to"
+NOT_THERE = "replies to what is not in their conversation"
+TWICE = "ids that another utterance of the conversation has, so that nobody knows which one is replied to"
+CIRCLE = "replies that lead in a circle, left as they stand in the file"
+
+
+def in_order(spoken: Sequence[Utterance]) -> Ordered:
+    """By timestamp; where that is equal or missing, as in the file, but nothing before what it replies to.
+
+    An utterance without a timestamp is put after what it replies to and before what replies to it. Where the others
+    stand in the file by their timestamps, it keeps its place there as far as that allows.
 
     Raises ``UnitError``: an id that is none.
     """
-    stamped = [(utterance.timestamp, utterance) for utterance in spoken]
     ids = [utterance.id("id") for utterance in spoken]
-    if all(timestamp is not None for timestamp, _ in stamped):
-        return [utterance for _, utterance in sorted(stamped, key=lambda item: item[0] or 0.0)]
-    by_id = {id_: (id_, utterance) for id_, utterance in zip(ids, spoken, strict=True)}
-    if len(by_id) < len(spoken):
-        return list(spoken)
-    placed: dict[str | None, Utterance] = {}
-    for id_, utterance in by_id.values():
-        chain: dict[str | None, Utterance] = {}
-        current: tuple[str | None, Utterance] | None = (id_, utterance)
-        while current is not None and current[0] not in placed and current[0] not in chain:
-            chain[current[0]] = current[1]
-            parent = current[1].id("reply_to", "reply-to")
-            current = None if parent is None else by_id.get(parent)
-        placed.update(reversed(chain.items()))
-    return list(placed.values())
+    said = [utterance.id("reply_to", "reply-to") for utterance in spoken]
+    there = set(ids)
+    place = {} if len(there) < len(ids) else {id_: at for at, id_ in enumerate(ids)}
+    parents = [None if id_ is None else place.get(id_) for id_ in said]
+    order, circles = _by_reply(parents)
+    stamps = [utterance.timestamp for utterance in spoken]
+    times = _times_of_all(stamps, parents, order)
+    rank = {at: number for number, at in enumerate(order)}
+    placed = sorted(range(len(spoken)), key=lambda at: (times[at], rank[at]))
+    odd = Counter({
+        UNSTAMPED: sum(stamp is None for stamp in stamps) if any(stamp is not None for stamp in stamps) else 0,
+        ODD_STAMP: sum(utterance.is_stamped_oddly for utterance in spoken),
+        EARLY: sum(_is_early(stamps[at], parent, stamps) for at, parent in enumerate(parents)),
+        MOVED: sum(at != number for number, at in enumerate(placed)),
+        NOT_THERE: sum(id_ is not None and id_ not in there for id_ in said),
+        TWICE: len(ids) - len(there),
+        CIRCLE: circles,
+    })  # fmt: skip
+    return Ordered(tuple(spoken[at] for at in placed), +odd)
+
+
+def _is_early(stamp: float | None, parent: int | None, stamps: Sequence[float | None]) -> bool:
+    answered = None if parent is None else stamps[parent]
+    return stamp is not None and answered is not None and stamp < answered
+
+
+def _by_reply(parents: Sequence[int | None]) -> tuple[list[int], int]:
+    """Places in the order of the file, but nothing before its parent; and how many parents lead in a circle."""
+    placed: dict[int, None] = {}
+    circles = 0
+    for start in range(len(parents)):
+        chain: dict[int, None] = {}
+        current: int | None = start
+        while current is not None and current not in placed and current not in chain:
+            chain[current] = None
+            current = parents[current]
+        circles += current is not None and current in chain
+        placed.update(dict.fromkeys(reversed(chain)))
+    return list(placed), circles
+
+
+def _times_of_all(stamps: Sequence[float | None], parents: Sequence[int | None], order: Sequence[int]) -> list[float]:
+    """The timestamps; those that are missing between those of what they reply to and of what replies to them."""
+    known = [stamp for stamp in stamps if stamp is not None]
+    follows_file = known == sorted(known)
+    lower, upper = [-math.inf] * len(stamps), [math.inf] * len(stamps)
+    for at in order:
+        own, parent = stamps[at], parents[at]
+        lower[at] = own if own is not None else -math.inf if parent is None else lower[parent]
+    for at in reversed(order):
+        own, parent = stamps[at], parents[at]
+        upper[at] = upper[at] if own is None else own
+        if parent is not None:
+            upper[parent] = min(upper[parent], upper[at])
+    before, times = -math.inf, []
+    for at, own in enumerate(stamps):
+        before = before if own is None else own
+        wanted = before if follows_file else -math.inf
+        times.append(own if own is not None else max(lower[at], min(wanted, upper[at])))
+    return times

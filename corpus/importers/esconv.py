@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import number, shown
-from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, Item, first_fault, json_items, not_in_shape
+from apportion.corpus.importers.reading.json_items import (
+    SHAPE_ERRORS,
+    Item,
+    first_fault,
+    json_items,
+    not_in_shape,
+    texts_in,
+)
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.foundation.errors import InputError, UnitError
@@ -38,22 +46,22 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     ``InputError``: a file that cannot be read, or that holds no dialogues.
     """
     check_options("esconv", options, ())
-    rows, left_out, skipped = CorpusRows(), [], 0
+    rows, left_out = CorpusRows(), []
     labels = LabelsOfEarlierTurns(FEEDBACK, SCALE)
     for path in source_files(src, (".jsonl",)):
         for position, item in enumerate(_dialogues(path), start=1):
-            session_id = numbered(stem(path), position)
+            session_id, place = numbered(stem(path), position), f"{path.name}, {item.place}"
             try:
-                skipped += _session(rows, labels, session_id, item.value())
+                with account.session("dialogues", place):
+                    _session(rows, labels, session_id, item.value())
             except UnitError as error:
                 labels.discard()
-                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
-    notes = (f"{skipped:,} answers of the survey are missing and were skipped",) if skipped else ()
-    return CorpusBuild(rows.tables(), (*notes, *labels.notes(SUPPORTER)), tuple(left_out))
+                left_out.append(SkippedSession(session_id, f"{place}: {error}"))
+    return CorpusBuild(rows.tables(), (), tuple(left_out), usual_language="en")
 
 
 def _dialogues(path: Path) -> list[Item]:
-    dialogues = json_items(path)
+    dialogues = json_items(path, "dialogues")
     if not any("dialog" in item.found for item in dialogues):
         raise InputError(
             f'{path}: not ESConv: no object has a "dialog". Use ESConv.json, FailedESConv.json or a split.'
@@ -62,11 +70,16 @@ def _dialogues(path: Path) -> list[Item]:
     return dialogues
 
 
-def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> int:
-    """Add one dialogue, all or nothing; returns how many of the seeker's answers are missing."""
+def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> None:
+    """Add one dialogue, all or nothing."""
+    read = account.current()
+    read.said("turns", texts_in(dialogue.get("dialog"), "text", "content"))
     try:
         spoken = [(_role(i, turn), _text(turn).strip()) for i, turn in enumerate(dialogue["dialog"], 1)]
-        answers = (dialogue.get("survey_score") or {}).get(SEEKER) or {}
+        survey = dialogue.get("survey_score") or {}
+        answers = survey.get(SEEKER) or {}
+        asked = [(side, name) for side, given in survey.items() if isinstance(given, dict) for name in given]
+        others = [name for side, name in asked if side != SEEKER or name not in NAMES]
         scores = {
             name: number(answers[name], name, texts=True) for name in NAMES if answers.get(name) not in (None, "")
         }
@@ -74,18 +87,21 @@ def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, di
         feedback = [number(value, FEEDBACK, texts=True) if value else None for value in stars]
     except SHAPE_ERRORS as error:
         raise not_in_shape("ESConv", error) from None
-    rows.session(session_id, "esconv", language="en")
+    read.read("scores", len(NAMES) + len(others))
+    read.left_out("scores", "answers of the survey that are missing", len(NAMES) - len(scores))
+    read.left_out("scores", "answers to other questions, or of the supporter", len(others))
+    rows.session(session_id, "esconv")
     target_turn = None
     for turn, ((speaker, text), value) in enumerate(zip(spoken, feedback, strict=True)):
         rows.utterance(session_id, turn, speaker, text)
         if speaker == SUPPORTER:
             target_turn = turn
+            labels.misplaced(value is not None)
         elif value is not None:
             labels.judge(target_turn, [value], [None])
     for name, score in scores.items():
         rows.rating(session_id, (SEEKER, SUPPORTER), name, score, SCALE, higher_is_better=NAMES[name])
     labels.flush(rows, session_id)
-    return len(NAMES) - len(scores)
 
 
 def _role(position: int, turn: Mapping[str, Any]) -> str:

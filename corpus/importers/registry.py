@@ -8,11 +8,16 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from apportion.corpus.account import account_lines, opened
 from apportion.corpus.builder import CorpusBuild
+from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
+from apportion.corpus.languages.names import read_language
+from apportion.corpus.languages.settling import with_languages
 from apportion.corpus.writer import ImportReport, check_free, place
 from apportion.foundation.did_you_mean import did_you_mean
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import ApportionError, InputError, UnitError, errors_called
 from apportion.foundation.files import check_path
+from apportion.foundation.registry import load_brought
 
 Importer = Callable[[Path, Mapping[str, str]], CorpusBuild]
 KINDS: Mapping[str, str] = {
@@ -40,28 +45,57 @@ def import_to(
     importer = find_importer(kind)
     for path in (src, out):
         check_path(path)
-    record = {"kind": kind, "source": os.path.realpath(src), "options": options}
+    record = {"kind": kind, "source": os.path.realpath(src), "options": dict(options)}
     if not overwrite:
         check_free(out, record, src)
-    imported = importer(src, options)
+    language = _language(kind, options.get(LANGUAGE))
+    if LANGUAGE not in _own_options(importer):
+        options.pop(LANGUAGE, None)
+    with opened() as account:
+        imported = importer(src, options) if kind in KINDS else _brought(kind, importer, src, options)
+    with errors_called(f"import {kind}"):
+        lines = account.settled(imported)
     if imported.tables["sessions"].num_rows == 0:
         # All of them: no folder is there to keep what is not said.
-        causes = "\n".join(f"left out: {item}" for item in imported.left_out)
-        raise InputError(f"{src}: no session could be imported.\n{causes}".rstrip())
-    return place(kind, out, imported, record)
+        told = [f"left out: {item}" for item in imported.left_out]
+        causes = told or [*(f"note: {note}" for note in imported.notes), *account_lines(lines)]
+        apart = " " if len(causes) == 1 else "\n"
+        raise InputError(apart.join([f"{src}: no session could be imported.", *causes]))
+    return place(kind, out, with_languages(imported, language), record, lines)
+
+
+def _language(kind: str, language: str | None) -> str | None:
+    try:
+        return read_language(language)
+    except UnitError as error:
+        raise InputError(f"import {kind}: option {LANGUAGE}={language}: {error}") from None
+
+
+def _brought(kind: str, importer: Importer, src: Path, options: Mapping[str, str]) -> CorpusBuild:
+    """What the importer of another package makes; whatever goes wrong in it is an error of ours."""
+    try:
+        imported = importer(src, options)
+    except ApportionError:
+        raise
+    except Exception as error:  # It is a stranger's.
+        cause = f"{type(error).__name__}: {error}"
+        raise InputError(f"import {kind}: its package's importer failed ({cause}). Repair or remove it.") from error
+    if not isinstance(imported, CorpusBuild):
+        raise InputError(f"import {kind}: its package's importer gave {type(imported).__name__}, no CorpusBuild.")
+    return imported
 
 
 def find_importer(kind: str) -> Importer:
     """The importer registered as ``kind``: ours, or one that an installed package offers (``apportion.importers``).
 
-    Raises ``InputError``: there is none of that name.
+    Raises ``InputError``: there is none of that name, or a package's cannot be loaded.
     """
     if kind in KINDS:
         importer: Importer = import_module(KINDS[kind]).import_corpus
         return importer
     others = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if kind in others:
-        offered: Importer = others[kind].load()
+        offered: Importer = load_brought(others[kind], callable, "a function of a path and its options")
         return offered
     names = [*KINDS, *sorted(others)]
     hint = did_you_mean(kind.lower(), names, "check the name.")
@@ -69,9 +103,14 @@ def find_importer(kind: str) -> Importer:
 
 
 def options_of(kind: str) -> Mapping[str, str]:
-    """The options that the importer ``kind`` takes, with what each means: ``OPTIONS`` of its module, if it has one.
+    """The options that the importer ``kind`` takes, with what each means: ``OPTIONS`` of its module, and all others'.
 
     Raises ``InputError``: there is no such importer.
     """
-    options: Mapping[str, str] = getattr(import_module(find_importer(kind).__module__), "OPTIONS", {})
+    own = _own_options(find_importer(kind))
+    return {**own, **{name: said for name, said in SHARED_OPTIONS.items() if name not in own}}
+
+
+def _own_options(importer: Importer) -> Mapping[str, str]:
+    options: Mapping[str, str] = getattr(import_module(importer.__module__), "OPTIONS", {})
     return options

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.files.tablefile import read_parquet
 from apportion.corpus.importers.reading.json_items import first_fault, json_items
@@ -35,18 +36,23 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     sessions, utterances, left_out = [], [], []
     for path in source_files(src, (".parquet", ".jsonl")):
         table, faults = _parquet(path) if path.suffix == ".parquet" else _jsonl(path)
-        table = table.slice(0, limit)
+        table, beyond = table.slice(0, limit), max(0, table.num_rows - (limit or table.num_rows))
+        account.current().left_out("dialogues", "beyond the limit", beyond, path.name)
         texts, speakers = (table.column(name).combine_chunks() for name in COLUMNS)
-        ids = pa.array([numbered(stem(path), number) for number in range(1, table.num_rows + 1)], pa.string())
+        prefix = stem(path)
+        ids = pa.array([numbered(prefix, number) for number in range(1, table.num_rows + 1)], pa.string())
         good = _whole(texts, speakers)
+        _count(texts, good)
         for position, is_good in enumerate(good.to_pylist()):
             if not is_good:
                 reason = faults.get(position, "dialogue and speakers are not of the same length, or hold nulls.")
                 left_out.append(SkippedSession(ids[position].as_py(), f"{path.name}: {reason}"))
+                account.current().left_out("dialogues", "broken", place=ids[position].as_py())
         sessions.append(_sessions(ids.filter(good)))
         utterances.append(_utterances(ids.filter(good), texts.filter(good), speakers.filter(good)))
     tables = {"sessions": pa.concat_tables(sessions), "utterances": pa.concat_tables(utterances)}
-    return CorpusBuild(tables, ("SODA has no scores: no ratings were imported",), tuple(left_out))
+    notes = ("SODA has no scores: no ratings were imported",)
+    return CorpusBuild(tables, notes, tuple(left_out), usual_language="en")
 
 
 def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:
@@ -58,9 +64,17 @@ def _whole(texts: pa.Array, speakers: pa.Array) -> pa.Array:
     return pa.array([is_good and None not in (*said, *who) for is_good, said, who in rows], pa.bool_())
 
 
+def _count(texts: pa.Array, good: pa.Array) -> None:
+    """Tell the account what is said, and that the dialogues that are not whole are left out with it."""
+    read, bad = account.current(), texts.filter(pc.invert(good)).flatten()
+    for what, many in (("turns", len), ("words", account.words_of)):
+        read.read(what, many(texts.flatten()))
+        read.left_out(what, account.THEIR_SESSION, many(bad))
+
+
 def _sessions(ids: pa.Array) -> pa.Table:
     many = len(ids)
-    columns = [ids, pa.repeat("soda", many), pa.nulls(many, pa.float64()), pa.repeat("en", many)]
+    columns = [ids, pa.repeat("soda", many), pa.nulls(many, pa.float64()), pa.nulls(many, pa.string())]
     return pa.table(columns, schema=SESSIONS.arrow)
 
 
@@ -79,6 +93,7 @@ def _parquet(path: Path) -> tuple[pa.Table, dict[int, str]]:
         return list(COLUMNS)
 
     table = read_parquet(path, wanted, "Download it again.")
+    account.current().read("dialogues", table.num_rows)
     try:
         return pa.table([table.column(name).cast(TEXTS) for name in COLUMNS], names=list(COLUMNS)), {}
     except pa.ArrowException as error:
@@ -87,15 +102,20 @@ def _parquet(path: Path) -> tuple[pa.Table, dict[int, str]]:
 
 
 def _jsonl(path: Path) -> tuple[pa.Table, dict[int, str]]:
-    """The dialogues, null where a line is broken, and by row what is wrong with it."""
-    items = json_items(path)
+    """The dialogues, without speakers where a line is broken, and by row what is wrong with it."""
+    items = json_items(path, "dialogues")
     _check_columns(path, sorted({key for item in items for key in item.found}), first_fault(items))
     faults, rows = dict[int, str](), list[dict[str, Any]]()
     for position, item in enumerate(items):
         wrong = next((name for name in COLUMNS if not _is_texts(item.found.get(name))), None)
         if wrong is not None:
             faults[position] = f"{item.place}: {item.fault or f'{wrong!r} must be a list of texts.'}"
-        rows.append(item.found if wrong is None else {})
+            texts = item.found.get("dialogue")
+            rows.append(
+                {"dialogue": [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else None}
+            )
+        else:
+            rows.append(item.found)
     return pa.table({name: pa.array([row.get(name) for row in rows], TEXTS) for name in COLUMNS}), faults
 
 

@@ -12,15 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
-from apportion.corpus.files.jsontext import identifier, number
-from apportion.corpus.importers.reading.json_items import (
-    SHAPE_ERRORS,
-    SkipCounter,
-    first_fault,
-    json_items,
-    not_in_shape,
-)
+from apportion.corpus.files.jsontext import identifier, number, shown
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
@@ -34,6 +29,8 @@ NEAR = 1e-9
 """How far an overall score may lie from the mean of the seven."""
 _AS_ANOTHER_ACT = re.compile(r"\[(?:speak|non-verbal communication|physical action|none|leave)\]", re.IGNORECASE)
 """How other acts begin: speech that does so, too, must not pose as one."""
+KIND = "say which kind of act it is"
+MARKS = "names, said: and quotation marks before and after acts"
 _SILENT = "did nothing"
 _UNSAID = {_SILENT: "[none] did nothing", "left the conversation": "[leave] left the conversation"}
 
@@ -58,23 +55,25 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     ``InputError``: nothing there can be read as episodes.
     """
     check_options("sotopia", options, ())
-    rows, left_out, tally = CorpusRows(), [], SkipCounter()
+    rows, left_out = CorpusRows(), []
     ids: set[str] = set()
     for path in source_files(src, (".jsonl",)):
-        items = json_items(path)
+        items = json_items(path, "episodes")
         if not any("social_interactions" in item.found for item in items):
             raise InputError(f"{path}: no episodes of SOTOPIA, which have social_interactions.{first_fault(items)}")
         for position, item in enumerate(items):
-            session_id = numbered(f"sotopia-{stem(path)}", position)
+            session_id, place = numbered(f"sotopia-{stem(path)}", position), f"{path.name}, {item.place}"
             try:
-                session_id = "sotopia-" + identifier(item.value().get("episode_id", session_id), "episode_id")
-                if session_id in ids:
-                    raise UnitError(f"the episode_id {session_id!r} is there already. Give each one of its own.")
-                _session(rows, session_id, _released(item.value()), tally)
+                with account.session("episodes", place):
+                    episode = _released(item.value())
+                    session_id = "sotopia-" + identifier(item.value().get("episode_id", session_id), "episode_id")
+                    if session_id in ids:
+                        raise UnitError(f"the episode_id {session_id!r} is there already. Give each one of its own.")
+                    _session(rows, session_id, episode)
                 ids.add(session_id)
             except UnitError as error:
-                left_out.append(SkippedSession(session_id, f"{path.name}, {item.place}: {error}"))
-    return CorpusBuild(rows.tables(), (LICENCE, *tally.notes()), tuple(left_out))
+                left_out.append(SkippedSession(session_id, f"{place}: {error}"))
+    return CorpusBuild(rows.tables(), (LICENCE,), tuple(left_out), usual_language="en")
 
 
 def _released(item: Mapping[str, Any]) -> _Released:
@@ -99,6 +98,9 @@ def _released(item: Mapping[str, Any]) -> _Released:
 
 def _scores(scores: Mapping[str, Any]) -> dict[str, float]:
     """The seven dimensions and their mean, which is checked."""
+    account.current().read("scores", len(scores))
+    others = len(scores.keys() - RELEASED_NAMES.keys() - {"overall_score"})
+    account.current().left_out("scores", "in dimensions that SOTOPIA does not have", others)
     found = {ours: number(scores[theirs], theirs) for theirs, ours in RELEASED_NAMES.items()}
     overall = number(scores["overall_score"], "overall_score")
     mean = sum(found.values()) / len(found)
@@ -112,11 +114,18 @@ def _raw_acts(messages: list[list[list[str]]], names: list[str]) -> list[tuple[s
 
     Agents take turns: in step t it is the turn of agent t mod N, and only its act is one.
     """
-    acts = []
+    acts, read = [], account.current()
     for step, sent in enumerate(messages):
         for sender, receiver, words in sent:
+            if not isinstance(words, str):
+                raise UnitError(f"raw_messages: {shown(words)} is sent, and a text is needed")
+            read.said("acts", [words])
             if receiver == ADDRESSED and sender == names[step % len(names)]:
                 acts.append((sender, words))
+                continue
+            reason = "messages of agents whose turn it is not" if receiver == ADDRESSED else "messages to agents"
+            read.left_out("acts", reason)
+            read.left_out("words", reason, account.words_in([words]))
     return acts
 
 
@@ -131,35 +140,46 @@ def _acts(item: Mapping[str, Any], names: list[str]) -> list[tuple[str, str]]:
         r"(?P<act>said: |did nothing|left the conversation|\[non-verbal communication\] |\[action\] )"
     )
     acts: list[tuple[str, str]] = []
+    read = account.current()
     paragraphs = str(item["social_interactions"]).split("\n\n")
+    read.said("acts", [paragraph for paragraph in paragraphs if paragraph.strip()])
     silent_end = len(paragraphs) - len(str(item["social_interactions"]).rstrip("\n").split("\n\n"))
     for paragraph in paragraphs[: len(paragraphs) - silent_end]:
         begun = begins.match(paragraph)
         if begun is not None:
             acts += _silent(names, len(acts), begun["name"])
+            read.left_out("words", MARKS, account.words_in([paragraph[: begun.start("act")]]))
             acts.append((begun["name"], paragraph[begun.start("act") :]))
         elif acts and paragraph.strip():
             acts[-1] = (acts[-1][0], f"{acts[-1][1]}\n\n{paragraph}")
+            read.joined("acts", "are paragraphs that go on with an act")
         elif paragraph.strip():
             raise UnitError(f"social_interactions begins with {paragraph[:60]!r}, which is no act of {names}")
     for _ in range(silent_end):
-        acts.append((names[len(acts) % len(names)], _SILENT))
+        acts.append(_nothing(names[len(acts) % len(names)]))
     return acts
+
+
+def _nothing(name: str) -> tuple[str, str]:
+    """An act that the text leaves out."""
+    account.current().joined("acts", "do nothing, which the text leaves out", -1)
+    account.current().joined("words", "say that nothing is done", -account.words_in([_SILENT]))
+    return name, _SILENT
 
 
 def _silent(names: list[str], done: int, acting: str) -> list[tuple[str, str]]:
     """The acts of doing nothing between the last act and that of ``acting``, when agents act by turns."""
     missing: list[tuple[str, str]] = []
     while names[(done + len(missing)) % len(names)] != acting:
-        missing.append((names[(done + len(missing)) % len(names)], _SILENT))
+        missing.append(_nothing(names[(done + len(missing)) % len(names)]))
     return missing
 
 
-def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: SkipCounter) -> None:
+def _session(rows: CorpusRows, session_id: str, episode: _Released) -> None:
     if not episode.acts:
         raise UnitError("nobody does anything.")
     source = f"simulated: sotopia, agents {episode.agents}, judge {episode.judge}"
-    rows.session(session_id, source, language="en")
+    rows.session(session_id, source)
     for turn, (name, act) in enumerate(episode.acts):
         rows.utterance(session_id, turn, name, _words(act))
     public = shown_to(episode.scenario)
@@ -167,7 +187,8 @@ def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: SkipC
     speakers = {name for name, _ in episode.acts}
     for seat, name in enumerate(episode.backgrounds):
         if name not in speakers:
-            tally.add("agents of whom no act is told, left out with their goals and scores", session_id, 1, name)
+            lost = len(episode.scores[name])
+            account.current().left_out("scores", "of agents of whom no act is told", lost, f"{session_id}: {name}")
             continue
         if (own := shown_to(episode.scenario, seat_viewer(seat))) != public:
             rows.background(session_id, "scenario", own, name)
@@ -180,9 +201,17 @@ def _session(rows: CorpusRows, session_id: str, episode: _Released, tally: SkipC
 
 def _words(act: str) -> str:
     """The utterance that an act is: what was said without its quotation marks, every other act with its kind."""
+    read = account.current()
     if act.strip() in _UNSAID:
+        read.joined("words", KIND, -1)
         return _UNSAID[act.strip()]
     if act.startswith("said: "):
-        words = act.removeprefix("said: ").strip().removeprefix('"').removesuffix('"')
-        return f"[speak] {words}" if _AS_ANOTHER_ACT.match(words) else words
+        quoted = act.removeprefix("said: ").strip()
+        words = quoted.removeprefix('"').removesuffix('"')
+        read.left_out("words", MARKS, 1 + account.words_in([quoted]) - account.words_in([words]))
+        if _AS_ANOTHER_ACT.match(words):
+            read.joined("words", KIND, -1)
+            return f"[speak] {words}"
+        return words
+    read.joined("words", KIND, -1 if "[action]" in act else 0)
     return act.replace("[action]", "[physical action]", 1)

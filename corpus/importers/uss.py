@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
@@ -43,17 +44,19 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
         for number, lines in enumerate(sessions, start=1):
             session_id = numbered(stem(path), number)
             try:
-                _session(rows, labels, session_id, lines, stem(path))
+                with account.session("dialogues", f"{path.name}, line {lines[0][0]}"):
+                    _session(rows, labels, session_id, lines, stem(path))
             except UnitError as error:
                 labels.discard()
                 left_out.append(SkippedSession(session_id, f"{path.name}, {error}"))
-    return CorpusBuild(rows.tables(), labels.notes(TARGET), tuple(left_out))
+    return CorpusBuild(rows.tables(), (), tuple(left_out), usual_language="en")
 
 
 def _blocks(text: str) -> Iterator[list[Line]]:
     numbered_lines = enumerate((line.rstrip("\r") for line in text.split("\n")), start=1)
     for is_content, lines in groupby(numbered_lines, key=lambda line: bool(line[1].strip())):
         if is_content:
+            account.current().read("dialogues")
             yield list(lines)
 
 
@@ -67,24 +70,32 @@ def _check_format(path: Path, sessions: list[list[Line]]) -> None:
 
 def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, lines: list[Line], source: str) -> None:
     """Add one session; nothing is added where a line is wrong."""
+    read = account.current()
+    read.said("turns", [line.split("\t")[1] for _, line in lines if "\t" in line])
     spoken: list[tuple[str, str]] = []
-    overall: list[float] = []
+    overall: list[float] | None = None
     target_turn: int | None = None
     for number, line in lines:
         role, text, scores = _parse(number, line)
         annotators: list[str | None] = [str(i) for i in range(len(scores))]
         if text == OVERALL and role == RATER:
+            if overall is not None:
+                raise UnitError(f"line {number}: a second {OVERALL}. Put a blank line between two sessions.")
             overall = scores
+            read.read("scores", len(scores))
+            read.joined("turns", f"lines {OVERALL}, which hold scores")
+            read.left_out("words", f"the word {OVERALL}")
             continue
         if role == TARGET:
             target_turn = len(spoken)
+            labels.misplaced(len(scores))
         elif scores:
             labels.judge(target_turn, scores, annotators)
         spoken.append((role, text))
-    rows.session(session_id, f"uss/{source}", language=LANGUAGES.get(source, "en"))
+    rows.session(session_id, f"uss/{source}", language=LANGUAGES.get(source))
     for turn, (role, text) in enumerate(spoken):
         rows.utterance(session_id, turn, role, text)
-    for i, score in enumerate(overall):
+    for i, score in enumerate(overall or ()):
         rows.rating(session_id, (RATER, TARGET), NAME, score, SCALE, annotator=str(i))
     labels.flush(rows, session_id)
 
@@ -95,7 +106,9 @@ def _parse(number: int, line: str) -> tuple[str, str, list[float]]:
         raise UnitError(
             f"line {number}: {len(fields)} tab-separated fields; ROLE, TEXT, ACTION and the scores are needed."
         )
-    role, text, _, scores = fields[:4]
+    role, text, _, scores, *more = fields
+    account.current().read("cells of explanations", len(more))
+    account.current().left_out("cells of explanations", "no table holds them", len(more))
     if role not in (RATER, TARGET):
         raise UnitError(f"line {number}: role {shortened(role)!r}; allowed: {RATER}, {TARGET}.")
     return role, text, _scores(number, scores)

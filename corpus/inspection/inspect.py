@@ -12,11 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus.account import AccountLine, account_lines, account_of
 from apportion.corpus.annotators import is_computed
 from apportion.corpus.checks.scores import outside_scale
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.languages.settling import languages_found
 from apportion.corpus.mean_std import mean, spread, total
 from apportion.corpus.power import weak_ratings
+from apportion.corpus.recordings.told import look, told_before
 from apportion.corpus.session import Rating, Session
 from apportion.corpus.validate import validate
 from apportion.foundation.truncate import listed, some
@@ -116,7 +119,10 @@ class Anomaly:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Everything that `apportion inspect` tells. ``turn_quantiles``: least, 25 %, median, 75 %, most turns."""
+    """Everything that `apportion inspect` tells. ``turn_quantiles``: least, 25 %, median, 75 %, most turns.
+
+    ``recorded``: a line a person with recordings; ``chosen``: what their import had to choose among them.
+    """
 
     corpus: str
     sessions: int
@@ -134,16 +140,20 @@ class Inspection:
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
     odd: tuple[Anomaly, ...]
+    recorded: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
+    account: tuple[AccountLine, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The inspection as plain JSON values."""
-        return asdict(self)
+        return {**asdict(self), "account": {line.what: line.to_json() for line in self.account}}
 
 
 def inspect(corpus: Corpus) -> Inspection:
     """Count what ``corpus`` holds and look for what is wrong, missing or odd."""
     sessions = list(corpus.iter_sessions())
     problems = validate(corpus)
+    told = told_before(corpus.root) or look(corpus)
     durations = [s.duration_s for s in sessions if s.duration_s is not None and math.isfinite(s.duration_s)]
     return Inspection(
         corpus=str(corpus.root),
@@ -153,7 +163,7 @@ def inspect(corpus: Corpus) -> Inspection:
         speakers=len(set(corpus.utterances.column("speaker").to_pylist())),
         duration_s=total(durations) if durations else None,
         sources=_counted(session.source for session in sessions),
-        languages=_counted(session.language for session in sessions),
+        languages=_counted(one.language for one in languages_found({one.session_id: one for one in sessions}).values()),
         turn_quantiles=_five_numbers([len(session.turns) for session in sessions]),
         ratings=_ratings(corpus),
         labels=_labels(corpus),
@@ -161,10 +171,14 @@ def inspect(corpus: Corpus) -> Inspection:
         backgrounds=_counted(corpus.backgrounds.column("kind").to_pylist()),
         problems=tuple(str(problem) for problem in problems if problem.severity == "error"),
         warnings=(
+            *told.warnings,
             *(str(problem) for problem in problems if problem.severity == "warning"),
             *weak_ratings(corpus, problems),
         ),
         odd=tuple(_oddities(sessions)),
+        recorded=tuple(map(str, told.people)),
+        chosen=told.chosen,
+        account=account_of(corpus.root),
     )
 
 
@@ -300,6 +314,9 @@ def render(inspection: Inspection, where: str = "") -> str:
         + ("" if label.mean is None else f", mean {label.mean:.2f}")
         for label in i.labels
     ]
+    lines += [""] * bool(i.account) + account_lines(i.account)
+    lines += [""] * bool(i.recorded)
+    lines += some("recorded", i.recorded, where=where) + some("chosen", i.chosen, where=where)
     findings = [
         *some("problem", i.problems, where=where),
         *some("warning", i.warnings, where=where),

@@ -32,7 +32,9 @@ def split(corpus: Corpus, settings: SplitSettings, rating: str | None = None) ->
     return split_sessions(list(corpus.iter_sessions()), settings, rating).table
 
 
-def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating: str | None = None) -> Splits:
+def split_sessions(
+    sessions: Sequence[Session], settings: SplitSettings, rating: str | None = None, *, few: bool = False
+) -> Splits:
     """Share sessions out; the result depends on their ids, the shares and the seed, not on their order.
 
     Sessions are ranked by a hash of seed and id and the ranking is cut, so that a corpus that grows keeps most of
@@ -42,8 +44,9 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     rest.
 
     ``sessions``: What is to be shared out. ``settings``: The shares, the seed, and whether a person may occur in two
-    splits. ``rating``: Only ratings of this name count; any rating does where it is None. Raises InputError: Too few
-    rated sessions for every share that is not zero, or no persons to split by.
+    splits. ``rating``: Only ratings of this name count; any rating does where it is None. ``few``: Whether rated
+    sessions that are too few for every share that is not zero all go to ``train``. Raises InputError: Such sessions
+    otherwise, or no persons to split by.
 
     >>> from apportion.corpus.session import Rating
     >>> liking = Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)
@@ -56,6 +59,9 @@ def split_sessions(sessions: Sequence[Session], settings: SplitSettings, rating:
     if unrated and not rated:
         return _split_unrated(unrated, settings)
     ranked = _ranked(rated, settings)
+    if few and 0 < len(ranked) < len(_wanted(settings.shares)):
+        homes = {session.session_id: HOME for session in unrated} | dict.fromkeys(ranked, "train")
+        return _splits(homes, (f"too few sessions to hold any back ({len(ranked)}): all of them train",))
     _check_enough(len(ranked), settings)
     if settings.by == "session":
         split_of = _cut(ranked, settings.shares) | {session.session_id: HOME for session in unrated}

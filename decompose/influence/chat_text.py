@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from apportion.decompose.influence.scorer import Prompt
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import at_home
 from apportion.foundation.safe_text import control_marks, defused
 from apportion.llm_client.request import ChatMessage
 
@@ -80,7 +79,7 @@ def place_of(name: str) -> str:
 
     Raises InputError: It can be nothing but a folder, and there is none.
     """
-    folder = Path(os.path.expanduser(name))  # noqa: PTH111 (a user that does not exist is no error here)
+    folder = at_home(name)
     if folder.is_dir():
         return str(folder)
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from jinja2 import FileSystemLoader, StrictUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
+from apportion.corpus.languages.names import in_words, is_foreign
 from apportion.corpus.session import Episode
 from apportion.decompose.prompt_building.transcript import (
     after_backgrounds,
@@ -95,6 +96,9 @@ FOLDER = Path(__file__).parents[1] / "prompts"
 
 _UNKNOWN_WITHOUT_RATER = "how {{ target }} was rated on {{ name }}"
 """What a rating tells that has no question of its own, where nobody who takes part gave the score."""
+
+SPOKEN = "The dialogue is in {}: judge its words as they are meant there. The form of your answer stays the same."
+"""What the model is told of a dialogue that is in another language than English, or in several."""
 
 DEFAULT = "default"
 """The prompt whose wording follows the rating's name (``prompts/shared/wordings.toml``)."""
@@ -201,6 +205,8 @@ class Prompt:
                 f"decompose.llm.prompt: {self.path} cannot be filled: {error}. Its blanks are "
                 f"{', '.join(sorted(BLANKS))}."
             ) from None
+        if is_foreign(episode.language):  # An English prompt says nothing of it, and stays what it was byte for byte.
+            system = f"{system}\n\n{SPOKEN.format(in_words(episode.language))}"
         if not _uses_backgrounds(self.system + self.user):
             user = after_backgrounds(user, str(blanks["backgrounds"]))
         return (ChatMessage("system", system), ChatMessage("user", user))

@@ -20,7 +20,7 @@ PATTERNS: dict[str, re.Pattern[str]] = {
     "not": re.compile(r"(n't|\bnot)\b"),
     "other": re.compile(r"\b(instead|other|another|else|different|actually)\b"),
 }
-"""English; in another language they never match, and a cue that never varies weighs nothing."""
+"""English."""
 SORRY = re.compile(r"\b(sorry|unfortunately|cannot|can't|couldn't|unable)\b|n't\b")
 CUES = (
     *Tone._fields, "silent", "length", "question", "exclamation", *PATTERNS, "asked before", "words before",
@@ -29,7 +29,9 @@ CUES = (
 """Names of the C cues, in the order of ``cues``."""
 
 
-def cues(said: Sequence[str], turn: str, before: Sequence[str], asked_before: float) -> list[float]:
+def cues(
+    said: Sequence[str], turn: str, before: Sequence[str], asked_before: float, english: bool = True
+) -> list[float]:
     """The C numbers of one target turn.
 
     - ``said`` (sequence of str): The utterances of the rater's reply; empty where nobody replied.
@@ -37,23 +39,24 @@ def cues(said: Sequence[str], turn: str, before: Sequence[str], asked_before: fl
     - ``before`` (sequence of str): What the rater said before the turn.
     - ``asked_before`` (float): Largest cosine of the reply's embedding with one of ``before``: a person who was not
       understood repeats.
+    - ``english`` (bool): In another language what rests on English words is 0: a cue that never varies weighs nothing.
     """
     reply = " ".join(said)
     lower = reply.lower()
     mine = _words(lower)
     return [
-        *tones(said),
+        *tones(said if english else ()),
         float(not reply),
         math.log1p(len(reply)),
         float("?" in reply),
         float("!" in reply),
-        *(float(pattern.search(lower) is not None) for pattern in PATTERNS.values()),
+        *(float(english and pattern.search(lower) is not None) for pattern in PATTERNS.values()),
         asked_before,
         max((_shared(mine, _words(text.lower())) for text in before), default=0.0),
         len(mine & _words(turn.lower())) / max(1, len(mine)),
         math.log1p(len(turn)),
         float("?" in turn),
-        float(SORRY.search(turn.lower()) is not None),
+        float(english and SORRY.search(turn.lower()) is not None),
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from apportion.corpus.languages.names import is_foreign, understands
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, EpisodeKey, Session
 from apportion.decompose.reactions.cues import CUES, cues
@@ -66,6 +67,11 @@ class Reactions:
     def offsets(self) -> NDArray[np.int64]:
         """Where each episode's turns begin, and the last one's end [shape=(S + 1,)]."""
         return np.cumsum([0, *(len(episode.target_turns) for episode in self.episodes)], dtype=np.int64)
+
+    def understood_by(self, languages: frozenset[str] | None) -> NDArray[np.bool_]:
+        """Whether each turn is in a session that who understands ``languages`` (None: all) understands [shape=(N,)]."""
+        of_episode = [understands(languages, episode.language) for episode in self.episodes]
+        return np.repeat(np.array(of_episode, np.bool_), np.diff(self.offsets))
 
     def by_episode(self, values: NDArray[Any]) -> dict[EpisodeKey, NDArray[Any]]:
         """Values of all N turns, by episode."""
@@ -165,7 +171,8 @@ class _Row:
         before = [i for i in range(position) if episode.is_listener(episode.turns[i].speaker) and texts[i]]
         next_reply = alone[: vectors.shape[1]]
         asked = float(np.max(_cosines(vectors[before], next_reply), initial=0.0)) if replies else 0.0
-        numbers = cues([texts[i] for i in replies], texts[position], [texts[i] for i in before], asked)
+        english = not is_foreign(episode.language)
+        numbers = cues([texts[i] for i in replies], texts[position], [texts[i] for i in before], asked, english)
         return cls(episode.key, episode.turns[position].turn, numbers, embedding, bool(replies))
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
+from apportion.corpus.languages.names import codes
 from apportion.decompose.reactions.cues import CUES
 from apportion.foundation.arrays import Floats
 from apportion.foundation.did_you_mean import did_you_mean
@@ -96,6 +97,11 @@ class PriorCard(Settings):
         return self
 
     @property
+    def languages(self) -> frozenset[str] | None:
+        """The languages that taught it, and that it understands; None where they are not said."""
+        return frozenset().union(*(_codes_of(one) for one in self.learnt_from)) or None
+
+    @property
     def judges(self) -> tuple[str, ...]:
         """Who judged turns for it, each once; empty where scores taught it."""
         return tuple(dict.fromkeys(one.by for one in self.learnt_from if one.by is not None))
@@ -115,6 +121,10 @@ class PriorCard(Settings):
             for one in self.learnt_from
         ]
         return f"{self.name}: learnt from {', '.join(parts)}; {self.licence}"
+
+
+def _codes_of(one: TrainingProvenance) -> frozenset[str]:
+    return frozenset().union(*map(codes, (one.language or "").split(", ")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +149,8 @@ class Prior:
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn [shape=(N,)]; the rater's recorded behaviour is not looked at.
 
+        NaN in sessions of a language that it was not learnt from.
+
         Raises FeatureVersionError: The replies were read otherwise than those that it was learnt from.
         """
         found = reactions.embeddings.shape[1]
@@ -148,8 +160,11 @@ class Prior:
                 f"{found}. {_SET_READING} {_shown(self.card.reading)}."
             )
         features = np.concatenate([reactions.embeddings, reactions.cues], axis=1)
-        centre, scale = self._standard(features)
-        worth: Floats = ((features - centre) / scale) @ self.weights + self.bias
+        understood = reactions.understood_by(self.card.languages)
+        read = slice(None) if understood.all() else understood
+        worth: Floats = np.full(len(features), np.nan)
+        centre, scale = self._standard(features[read])
+        worth[read] = ((features[read] - centre) / scale) @ self.weights + self.bias
         return worth
 
     def _standard(self, features: Floats) -> tuple[Floats, Floats]:

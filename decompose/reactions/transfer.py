@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.languages.settling import languages_found
 from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.splits import SplitEpisodes
@@ -230,8 +231,8 @@ def _pool(
     names = [session_id for session_id in corpus.session_ids() if session_id not in broken]
     sessions: list[Session] = []
     tables: list[pa.Table] = []
-    for done, session_id in enumerate(names, 1):
-        session = corpus.session(session_id)
+    usable = languages_found({session_id: corpus.session(session_id) for session_id in names})
+    for done, session in enumerate(usable.values(), 1):
         if session.episodes(rating):
             sessions.append(session)
             tables.append(read_session(session, rating, settings))

@@ -10,8 +10,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from apportion.corpus.languages.names import understands
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SAMPLES
 from apportion.corpus.session import Episode, Session
+from apportion.decompose.languages import understood
 from apportion.decompose.method import Method, RolloutMethod, SessionMethod, TurnScore
 from apportion.decompose.methods import find_method
 from apportion.decompose.reply_parsing import LARGEST
@@ -121,9 +123,13 @@ def judge_episode(
 ) -> list[TurnScore]:
     """One judgement for each target turn (T), in their order; ``behaviour`` is what `JudgeSession` gets.
 
+    All are null in a session whose language the method does not understand.
+
     Raises InputError: Nothing can work before a setting is changed. UnitError: The method failed, its values are not
     one finite number or null for each target turn, or it is to play on what no environment made.
     """
+    if not understands(understood(method, settings), episode.language):
+        return [TurnScore(turn, None) for turn in episode.target_turns]
     if not isinstance(method, RolloutMethod):
         judge: JudgeSession = method.resolve()
         return _checked(method.name, episode, judge(episode, behaviour, settings, asker))

@@ -78,7 +78,11 @@ def _hugging_face(name: str) -> Classifier:
 
     try:
         # Weights as safetensors only: a pickle from a stranger can run code.
-        model = pipeline("text-classification", model=name, top_k=None, model_kwargs={"use_safetensors": True})
+        # So can the code in its folder.
+        model = pipeline(
+            "text-classification", model=name, top_k=None, trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+        )  # fmt: skip
     except (OSError, ValueError, KeyError) as error:
         first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(

@@ -79,7 +79,7 @@ class PersonChoice(HumanPlay):
 
     def check(self) -> None:
         """Raise InputError as `cast`."""
-        assert self.casting
+        cast(self)
 
     def plan(self, person: HumanAgent, agents: Mapping[str, Agent]) -> EpisodePlan:
         """The episode, with the partner as everybody else."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
+from apportion.corpus.files.textfile import read_bytes
 from apportion.foundation.errors import InputError
 
 ITEMS = ("book", "hat", "ball")
@@ -124,9 +124,8 @@ def read_contexts(path: Path) -> tuple[Context, ...]:
     its number.
     """
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        lines = data.decode("utf-8").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        lines = read_bytes(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: not to be read as contexts ({error})") from None
     if not lines or len(lines) % SEATS:
         raise InputError(f"{path}: {len(lines)} lines; a context is two, one for each seat")

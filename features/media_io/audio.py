@@ -41,14 +41,14 @@ def joined(pieces: Sequence[Track]) -> Track:
 
 
 def read_pieces(recording: Recording, channel: Channel) -> Iterator[Track] | None:
-    """Decode the first audio stream at its native rate, piece by piece; None where the file has no sound.
+    """Decode the channel's sound track at its native rate, piece by piece; None where the file does not have it.
 
     Where time stamps leave a gap, the gap is filled with silence, and where they overlap, what has no room is dropped,
     so that later sound stays at its own time.
     Raises ``UnitError`` for a channel that the file does not have, samples that are no numbers, an impossible jump
     of the time stamps, a change of the format on the way, and a damaged file.
     """
-    stream = recording.stream("audio")
+    stream = recording.sound(channel.track)
     return None if stream is None else _decoded(recording, stream, channel)
 
 
@@ -100,6 +100,9 @@ def _check_channel(path: str, channel: Channel, channels: int) -> None:
 
 def _mono(frame: Any, channel: Channel) -> NDArray[np.float32]:
     planes: NDArray[np.float32] = frame.to_ndarray()  # [channels, K]
+    if channel.turned:
+        opposed: NDArray[np.float32] = (planes[0] - planes[1]) / 2
+        return opposed
     mono: NDArray[np.float32] = planes.mean(axis=0) if channel.audio is None else planes[channel.audio]
     return mono
 

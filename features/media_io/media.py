@@ -10,12 +10,15 @@ from typing import Any
 import av
 
 from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus.recordings.container import (
+    HEADED,
+    format_of,
+    open_container,
+    promised_bytes,
+    reason,
+    streams_of,
+)
 from apportion.foundation.errors import UnitError
-
-FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav,w64,aiff,au,caf,mp3,aac,ac3,flac,amr"
-"""Containers that are read. Playlists (HLS, concat, DASH) are not: they can name other files and hosts."""
-HEADED = ("mov", "matroska", "avi", "flv", "asf", "wav", "w64", "aiff", "caf", "flac")
-"""Containers whose header states the length; for the others FFmpeg only estimates it, and nothing is promised."""
 
 
 def locate(root: Path, path: str) -> Path:
@@ -50,26 +53,29 @@ class Recording:
     for transport streams, whose clock starts anywhere.
     """
 
-    def __init__(self, container: Any, path: str, tolerance_s: float) -> None:
+    def __init__(self, container: Any, place: Path, path: str, tolerance_s: float) -> None:
         self.container = container
+        self.place = place
         self.path = path
         self._tolerance_s = tolerance_s
         clock = header_clock(container)
         self.origin_s = clock.origin_s
-        self._promised_s = clock.length_s if container.format.name.split(",")[0] in HEADED else 0.0
+        self._promised_s = clock.length_s if format_of(container) in HEADED else 0.0
         self._first_s = clock.start_s
         self._reached_s = clock.start_s
         self._damaged_s = 0.0
 
     def streams(self, kind: str) -> list[Any]:
         """Every ``video`` or ``audio`` stream that can be decoded. Cover pictures are no video."""
-        cover = av.stream.Disposition.attached_pic
-        known = (stream for stream in self.container.streams if stream.codec_context is not None)
-        return [stream for stream in known if stream.type == kind and not stream.disposition & cover]
+        return streams_of(self.container, kind)
 
     def stream(self, kind: str) -> Any:
         """The first of ``streams``, None where there is none."""
         return next(iter(self.streams(kind)), None)
+
+    def sound(self, track: int | None) -> Any:
+        """The sound track of that number, the first for None; None where it is not there."""
+        return next(iter(self.streams("audio")[track or 0 :]), None)
 
     def holds(self) -> str:
         """What the file holds, for messages: ``audio (pcm_s16le)``."""
@@ -91,6 +97,11 @@ class Recording:
             except (av.FFmpegError, OSError) as error:
                 lost = error
                 break
+            except IndexError:  # PyAV's, of a stream that was not there when the file was opened.
+                raise UnitError(
+                    f"{self.path}: another stream begins after {self._reached_s - self._first_s:.1f} s, or the file is "
+                    "damaged there. Convert the recording, for example to mp4, so that all its streams last throughout."
+                ) from None
             if packet is None:
                 break
             self._note(packet)
@@ -124,11 +135,6 @@ class Recording:
             )
 
 
-def reason(error: Exception) -> str:
-    """FFmpeg's cause without its number and without the path, which may be private."""
-    return getattr(error, "strerror", None) or str(error)
-
-
 @contextmanager
 def open_recording(root: Path, path: str, tolerance_s: float) -> Iterator[Recording]:
     """Open the recording ``path`` of the corpus folder ``root``.
@@ -145,18 +151,8 @@ def open_recording(root: Path, path: str, tolerance_s: float) -> Iterator[Record
             f"{path}: cannot be read ({error.strerror or error}). Check its owner and mode, or copy it again."
         ) from None
     _check_size(place, path, head, tolerance_s)
-    with _container(place, path) as container:
-        yield Recording(container, path, tolerance_s)
-
-
-def _container(place: Path, path: str) -> Any:
-    try:
-        return av.open(str(place), options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
-    except (av.FFmpegError, OSError, ValueError) as error:
-        raise UnitError(
-            f"{path}: cannot be opened as a recording ({reason(error)}). The file may be cut short, damaged, or in an "
-            "unknown format; common ones are mp4, mov, mkv, webm, wav, flac, mp3. Copy it again or convert it."
-        ) from error
+    with open_container(place, path) as container:
+        yield Recording(container, place, path, tolerance_s)
 
 
 def _check_size(place: Path, path: str, head: bytes, tolerance_s: float) -> None:
@@ -164,11 +160,8 @@ def _check_size(place: Path, path: str, head: bytes, tolerance_s: float) -> None
     size = place.stat().st_size
     if size == 0:
         raise UnitError(f"{path}: the file is empty (0 bytes). Copy the recording again.")
-    if head[:4] != b"RIFF" or head[8:16] != b"WAVEfmt ":
-        return
-    promised = int.from_bytes(head[4:8], "little") + 8
-    # Programs that write to a pipe leave 0 or about the largest number there; those files promise nothing.
-    if promised > 2**32 - 2**12:
+    promised = promised_bytes(head)
+    if promised is None or head[12:16] != b"fmt ":
         return
     bytes_a_second = max(1, int.from_bytes(head[28:32], "little"))
     if (promised - size) / bytes_a_second > tolerance_s:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from apportion.corpus.files.picture_size import DECODER_OPTIONS
 from apportion.features.media_io.media import Recording
+from apportion.features.media_io.orientation import PLAIN, Orientation, orientation, pixel_aspect
 from apportion.features.sampling_clock import Clock, interval
 
 CONTAINERS = ("mov", "matroska")
@@ -77,6 +79,7 @@ class Picture:
     luma: Grey
     frame: Any = None
     part: str | None = None
+    orientation: Orientation = PLAIN
 
     def half(self, part: str | None) -> Picture:
         """The ``left`` or ``right`` half; the whole for None."""
@@ -86,27 +89,31 @@ class Picture:
         """RGB [height, width, 3] uint8 of the same part of the picture."""
         # One thread: swscale's default starts one a core for every picture, which costs ten times the conversion.
         rgb = self.frame.reformat(format="rgb24", threads=1).to_ndarray()
-        return _part(np.rot90(rgb, _quarter_turns(self.frame)), self.part)
+        return _part(self.orientation.shown(rgb), self.part)
 
 
 def read_pictures(recording: Recording, stream: Any, rate_hz: float, thrifty: bool = True) -> Iterator[Picture]:
     """Decode ``stream`` once and yield the first picture of every interval of ``1 / rate_hz`` seconds.
 
     Times are the stream's presentation time stamps, never frame number / frame rate: with a variable frame rate,
-    or a video that begins after its sound, the latter are wrong by tenths of a second. A telephone's rotation mark is
-    obeyed. ``thrifty`` leaves out the decoder's deblocking filter, and pictures that are neither yielded nor needed for
-    others (`FrameSkipper`). Raises ``UnitError`` for a damaged file.
+    or a video that begins after its sound, the latter are wrong by tenths of a second. A telephone's turn and
+    mirror, and pixels that are not square, are obeyed as players do. ``thrifty`` leaves out the decoder's deblocking
+    filter, and pictures that are neither yielded nor needed for others (`FrameSkipper`).
+
+    Raises ``UnitError`` for a damaged file.
     """
     stream.codec_context.thread_count = 1
     if thrifty:
-        stream.codec_context.options = {"skip_loop_filter": "all"}
+        stream.codec_context.options = {**DECODER_OPTIONS, "skip_loop_filter": "all"}
     spared = FrameSkipper(rate_hz, recording.origin_s) if thrifty and can_spare(recording, stream) else None
     clock = Clock(rate_hz)
+    aspect = pixel_aspect(stream)
     for frame in recording.frames(stream, spared):
         if spared is not None and frame.interlaced_frame:
             spared.stop()
         if frame.time is not None and clock.ticks(time_s := frame.time - recording.origin_s):
-            yield Picture(time_s, _luma(frame), frame)
+            laid_out = orientation(frame, aspect)
+            yield Picture(time_s, laid_out.shown(_luma(frame)), frame, orientation=laid_out)
 
 
 def _luma(frame: Any) -> Grey:
@@ -116,12 +123,7 @@ def _luma(frame: Any) -> Grey:
     plane = frame.planes[0]
     rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
     luma: Grey = rows[: frame.height, : frame.width]
-    turns = _quarter_turns(frame)
-    return np.ascontiguousarray(np.rot90(luma, turns)) if turns else luma
-
-
-def _quarter_turns(frame: Any) -> int:
-    return round(getattr(frame, "rotation", 0) / 90) % 4
+    return luma
 
 
 def _part(picture: NDArray[np.uint8], part: str | None) -> NDArray[np.uint8]:

@@ -8,19 +8,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus.recordings.channel import HALVES, parse_sound
+from apportion.corpus.recordings.people import share
+from apportion.corpus.recordings.presentation import present
 from apportion.corpus.session import Media, Session
 from apportion.features.emotion_model.choice import missing_emotion, resolve_emotion_model
 from apportion.features.extract import SessionFeatures, observe
 from apportion.features.face.choice import missing_mesh, named
 from apportion.features.face.nods import HeadEvents
-from apportion.features.media_io.channel import HALVES, parse_channel
+from apportion.features.media_io.channel import parse_channel
+from apportion.features.presence import lacking, shares
 from apportion.features.registry import FEATURES
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span
 from apportion.foundation.errors import InputError, UnitError
 
 PERSON = "person"
+REMEDY = "Choose the channel track{0}, or another of them."
 LATEST_S = 1.0
 """A header may promise this much less than there is."""
 DENSE_S = 60.0
@@ -58,6 +62,8 @@ class Probe:
     settings: FeatureSettings
     emotion_model: str | None
     notes: tuple[str, ...]
+    line: str = ""
+    """``face 96 %, sound 100 %``: the shares of the file in which somebody is seen and heard."""
 
     @property
     def shown_name(self) -> str:
@@ -83,6 +89,7 @@ class Probe:
             "events": {name: self._occasions(name, spans) for name, spans in self.nods.items()},
             "emotion_model": self.emotion_model,
             "notes": list(self.notes),
+            "line": self.line,
             "settings": self.settings.model_dump(mode="json", exclude=set(self.settings.SET_BY_THE_RUN)),
         }
 
@@ -95,7 +102,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file ``holds`` in words: ``channels`` of sound (0: none), pictures, and the end that its header states."""
+    """What a file ``holds`` in words: ``channels`` of sound (0: none), pictures, and when it ends."""
 
     holds: str
     channels: int
@@ -126,7 +133,7 @@ def probe(
     _check_window(start_s, end_s)
     try:
         stand_in, settings = missing_mesh(settings), named(settings)
-        contents = _contents(place, settings)
+        contents = _contents(place, settings, channels)
         session = Session(PERSON, (), media=_media(place, contents, channels))
         if contents.end_s is not None and start_s >= contents.end_s + LATEST_S:
             raise _too_late(path, start_s, contents.end_s)
@@ -158,6 +165,7 @@ def _reported(
 ) -> Probe:
     measured = behaviour.measure(window, window[1] - window[0], None)
     names = [name for name in FEATURES if name in measured]
+    found = shares(behaviour.face, behaviour.voice)
     face = behaviour.face
     model = resolve_emotion_model(settings.emotion_model) if face is not None else None
     if face is not None and missing_emotion(settings.emotion_model) is not None:
@@ -172,7 +180,8 @@ def _reported(
         events=HeadEvents((), ()) if face is None else _events(face.events, window),
         settings=settings,
         emotion_model=None if model is None else str(model),
-        notes=tuple(notes),
+        notes=(*notes, *lacking(found, dict.fromkeys(found, path.name))),
+        line=", ".join(share(name, value) for name, value in found.items()),
     )
 
 
@@ -204,23 +213,23 @@ def _too_late(path: Path, start_s: float, length_s: float) -> InputError:
     return InputError(f"start = {start_s:g} s: {path} ends at {length_s:.2f} s. Choose an earlier start.")
 
 
-def _contents(place: Path, settings: FeatureSettings) -> Contents:
+def _contents(place: Path, settings: FeatureSettings, channels: Sequence[str]) -> Contents:
     """Open the file once to see what is in it; the first sound, not the header, says how many channels there are."""
-    from apportion.features.media_io.media import HEADED, open_recording
+    from apportion.features.media_io.media import open_recording
 
     with open_recording(place.parent, place.name, settings.missing_tolerance_s) as recording:
-        sound, pictures = recording.stream("audio"), recording.stream("video")
-        first = None if sound is None else next(recording.frames(sound), None)
-        channels = 0 if first is None else first.layout.nb_channels
-        container = recording.container
-        headed = container.format.name.split(",")[0] in HEADED and container.duration
-        end_s = header_clock(container).end_s if headed else None
-        if sound is None and pictures is None:
-            raise UnitError(
-                f"{place.name}: neither sound nor pictures in the file (it holds {recording.holds()}). "
-                "Name an audio or video file."
-            )
-        return Contents(recording.holds(), channels, pictures is not None, end_s)
+        holds = recording.holds()
+    presentation = present(place, place.name)
+    asked = next(filter(None, map(parse_sound, channels)), None)
+    # Half a picture alone brings no sound: it does not matter which track sounds.
+    silent = bool(channels) and all(name in HALVES for name in channels)
+    track = None if silent and presentation.videos else presentation.sound(asked and asked[0], REMEDY)
+    if not presentation.sounds and not presentation.videos:
+        raise UnitError(
+            f"{place.name}: neither sound nor pictures in the file (it holds {holds}). Name an audio or video file."
+        )
+    sounds = len(presentation.sounds) if silent else track.channels if track else 0
+    return Contents(holds, sounds, presentation.videos > 0, presentation.end_s)
 
 
 def _media(place: Path, contents: Contents, channels: Sequence[str]) -> tuple[Media, ...]:
@@ -249,7 +258,8 @@ def _check_sound(place: Path, contents: Contents, name: str) -> None:
         index = parse_channel(Media(PERSON, "audio", place.name, channel=name)).audio or 0
     except UnitError:
         raise InputError(
-            f"channel = {name!r}: allowed are L, R or a number from 0 (sound), left or right (half of the picture)."
+            f"channel = {name!r}: allowed are L, R or a number from 0 (sound), track0, track1:L (one of several sound "
+            "tracks), left or right (half of the picture)."
         ) from None
     if index >= contents.channels:
         allowed = ", ".join(str(number) for number in range(contents.channels)) or "none: it has no sound"
@@ -312,7 +322,7 @@ def render(probe: Probe) -> str:
     observed = [f for f in probe.figures if f.unit != "probability" or probe.emotion_model is not None]
     lines += [f"{f.feature:<17}{_mean(f):>10}  {f.unit:<13}{f.coverage:>7.1%}" for f in observed]
     lines += [f"{feature} at {_times(spans)}" for feature, spans in probe.nods.items() if spans]
-    return "\n".join([*lines, "", *(f"note: {note}" for note in probe.notes)])
+    return "\n".join([*lines, "", *(f"note: {note}" for note in probe.notes), probe.line])
 
 
 def _mean(figure: Figure) -> str:

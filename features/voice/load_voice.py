@@ -8,7 +8,7 @@ from pathlib import Path
 
 from apportion.corpus.session import Media
 from apportion.features.media_io.audio import Track, read_pieces
-from apportion.features.media_io.channel import parse_channel, voice_channel
+from apportion.features.media_io.channel import heard_channel, parse_channel, voice_channel
 from apportion.features.media_io.chunks import blocks
 from apportion.features.media_io.media import open_recording
 from apportion.features.settings import FeatureSettings
@@ -21,9 +21,10 @@ def listen(
 ) -> Voice | None:
     """Measure the voice of ``media.speaker`` on the session clock; ``root`` is the corpus folder.
 
-    ``tell`` hears which channel was chosen, where the media table names none and there are more than two. None where a
-    video has no sound. Memory does not grow with the recording, which is decoded twice where it is longer than two
-    minutes, and once more where a channel is chosen.
+    ``tell`` hears which track and channel was chosen, where the media table names none: of several tracks the one that
+    sounds, of two channels the one that sounds, of more the voice's. None where a video has no sound. Memory does not
+    grow with the recording, which is decoded twice where it is longer than two minutes, and once more where there are
+    several channels.
 
     Raises ``UnitError`` for a recording that cannot be used, and for an audio row whose file has no sound.
     """
@@ -36,9 +37,13 @@ def listen(
                 f"{media.path}: no sound in the file that the media table gives as {media.speaker}'s audio "
                 f"(it holds {recording.holds()}). Name a file with sound, or change the row's kind to video."
             )
-        chosen = voice_channel(recording) if channel.audio is None else None
+        channel, told = heard_channel(recording, channel)
+    if told is not None:
+        tell(f"{told}. Name another in the media table's column channel.")
+    with open_recording(root, media.path, settings.missing_tolerance_s) as recording:
+        chosen = voice_channel(recording, channel) if channel.audio is None else None
     if chosen is not None:
-        channel = replace(channel, audio=chosen[0])
+        channel = chosen[0]
         tell(f"{media.path}: {chosen[1]}. Name another in the media table's column channel.")
 
     def pieces() -> Iterator[Track]:

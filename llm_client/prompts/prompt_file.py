@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import at_home
 from apportion.foundation.registry import load_brought, points_of
 from apportion.llm_client.request import ChatMessage
 
@@ -59,8 +59,7 @@ class PromptKind:
         if not is_path(name) and ours.is_file():
             return ours
         if is_path(name):
-            # Not Path.expanduser: a user that does not exist is no error here, the file is only not found.
-            return Path(os.path.expanduser(name))  # noqa: PTH111
+            return at_home(name)
         brought = _entry_points(self.entry_points)
         if name in brought:
             return _brought(brought[name])

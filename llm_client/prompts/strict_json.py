@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from apportion.foundation.safe_text import whole_text
-from apportion.llm_client.request import ChatReply
+from apportion.llm_client.request import REASONING, ChatReply
 
 _BEGINS_WITH_JSON = ("{", "[", "```")
 _MOST_PIECES = 8
@@ -76,6 +76,8 @@ def check_finished(reply: ChatReply, advice: str) -> None:
         raise ReplyMistakeError("the limit of tokens was reached before the answer began; reason less")
     if reply.finish_reason == "length":
         raise ReplyMistakeError(f"the reply was cut off at the limit of tokens; {advice}")
+    if reply.finish_reason == REASONING:
+        raise ReplyMistakeError("it is empty, and JSON stands in reasoning_content alone; write the answer after it")
     if reply.finish_reason in ("refusal", "content_filter"):
         raise ReplyMistakeError(f"the request was declined ({reply.finish_reason})")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apportion.foundation.safe_text import whole_text
-from apportion.llm_client.request import ChatReply
+from apportion.llm_client.request import REASONING, ChatReply
 from apportion.llm_client.transport.body import Answer
 
 _MOST_TOKENS = 10**12
@@ -100,13 +100,13 @@ def read_completion(document: Any) -> ChatReply:
     try:
         choice = document["choices"][0]
         message, refusal = choice["message"], choice["message"].get("refusal")
-        text = message.get("content") or refusal or ""
+        text = _joined(message.get("content")) or refusal or ""
         if not text and document.get("error") is not None:
             raise ValueError(f"it has no text ({_said(document)})")
         reply = ChatReply(
             text=text,
             model=_whole(document.get("model") or ""),
-            finish_reason="refusal" if refusal else _whole(choice.get("finish_reason") or "stop"),
+            finish_reason="refusal" if refusal else _whole(_ended(choice, text)),
             **usage_of(document),
         )
     except (AttributeError, IndexError, KeyError, TypeError):
@@ -115,6 +115,27 @@ def read_completion(document: Any) -> ChatReply:
         if not isinstance(getattr(reply, name), str):
             raise ValueError(f"its {name} is no string")
     return reply
+
+
+def _joined(content: Any) -> Any:
+    """A content that is a list of parts as one text: those of reasoning, and pictures, are none of it."""
+    if not isinstance(content, list):
+        return content
+    texts = [part.get("text") if isinstance(part, dict) else part for part in content if not _is_reasoning(part)]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _is_reasoning(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("reasoning", "thinking")
+
+
+def _ended(choice: Mapping[str, Any], text: Any) -> Any:
+    """Why the model stopped; ``REASONING`` where it did, and its answer stands where its reasoning should."""
+    message, ended = choice["message"], choice.get("finish_reason") or "stop"
+    beside = message.get("reasoning_content") or message.get("reasoning")
+    if not text and ended == "stop" and isinstance(beside, str) and beside.rstrip().endswith(("}", "]", "```")):
+        return REASONING
+    return ended
 
 
 def _document(answer: Answer) -> Any:

@@ -28,6 +28,7 @@ class Secrets:
         forms += [password] if len(password) >= _SHORTEST_WORD else []
         self.login = login or None
         self._named = [(key, "[key]")] if key else []
+        self._named += [(form, "[key]") for form in _in_base64(key or "")]
         self._named += [(form, "[login]") for form in forms]
 
     def out_of(self, text: str) -> str:
@@ -42,6 +43,25 @@ def _without(secret: str, name: str, text: str) -> str:
     # An answer that was cut off may end in part of it.
     parts = (secret[:size] for size in range(len(secret) - 1, 3, -1))
     return next((text.removesuffix(part) + name for part in parts if text.endswith(part)), text)
+
+
+def _in_base64(secret: str) -> list[str]:
+    """What a text in base64 has in it wherever ``secret`` is in what it stands for: one form for each place of three.
+
+    >>> _in_base64("secret key")[1] in base64.b64encode(b"a secret key, told").decode()
+    False
+    >>> _in_base64("secret key")[2] in base64.b64encode(b"a secret key, told").decode()
+    True
+    """
+    if len(secret) < _SHORTEST_WORD:
+        return []
+    forms = []
+    for before in range(3):
+        held = b"\0" * before + secret.encode()
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            # Its first and its last letter may stand for bits of what is beside it, too.
+            forms.append(encode(held).decode()[-(-before * 4 // 3) : len(held) * 4 // 3])
+    return list(dict.fromkeys(forms))
 
 
 _BEFORE_ARRIVAL = ("ConnectError", "ConnectTimeout", "ProxyError")

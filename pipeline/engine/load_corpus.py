@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.languages.names import is_foreign
+from apportion.corpus.languages.settling import languages_found
 from apportion.corpus.power import too_few_sessions_warning
 from apportion.corpus.session import Session
 from apportion.corpus.splits.settings import SplitSettings
@@ -64,7 +66,7 @@ def take_in(config: Config) -> LoadedCorpus:
     usable = [session_id for session_id in corpus.session_ids() if session_id not in broken]
     if not named & frozenset(usable):
         raise InputError("\n".join([f"{config.corpus}: no session can be used.", *indented(faults, MOST_PROBLEMS)]))
-    sessions = {session_id: corpus.session(session_id) for session_id in usable[: config.run.limit]}
+    sessions = languages_found({session_id: corpus.session(session_id) for session_id in usable[: config.run.limit]})
     _check_limit(config, named - broken, sessions)
     if unscored:
         return _unscored(config, corpus, sessions, tuple(faults), _odd(problems))
@@ -75,7 +77,16 @@ def take_in(config: Config) -> LoadedCorpus:
             f"{_without_scores()}"
         )
     weak = _power_warning(rated, config.split) if config.run.sessions is None else _few_warning(named, sessions)
-    return LoadedCorpus(corpus, sessions, rating, tuple(faults), (*_odd(problems), *([weak] if weak else [])))
+    warnings = (*_odd(problems), *([weak] if weak else []), *_language_warnings(config, sessions, rating))
+    return LoadedCorpus(corpus, sessions, rating, tuple(faults), warnings)
+
+
+def _language_warnings(config: Config, sessions: Mapping[str, Session], rating: str | None) -> tuple[str, ...]:
+    if not any(is_foreign(session.language) for session in sessions.values()):
+        return ()
+    from apportion.decompose.languages import language_notes
+
+    return language_notes(config.decompose, sessions, rating)
 
 
 def _odd(problems: Sequence[ValidationIssue]) -> tuple[str, ...]:
@@ -105,7 +116,7 @@ def _unscored(
         f"that was learnt elsewhere foretells for {target!r}, in standard deviations of what taught it. They sum to a "
         "score that it foretells and nobody gave; nothing here can tell how good they are."
     )
-    return LoadedCorpus(corpus, judged, None, faults, (*odd, told))
+    return LoadedCorpus(corpus, judged, None, faults, (*odd, told, *_language_warnings(config, judged, None)))
 
 
 def _without_scores() -> str:

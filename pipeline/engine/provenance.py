@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from apportion.corpus.recordings.told import told_before
 from apportion.corpus.session import Session
 from apportion.foundation.truncate import some
 
@@ -19,6 +20,8 @@ REPORTED_PACKAGES = (
 )  # fmt: skip
 RECORDING_NOTES = "notes"
 """The document of a session's features that says what was chosen in its recordings; most sessions have none."""
+RECORDED_PEOPLE = "people"
+"""The one that says in a line a person how much there is of them."""
 
 
 def package_versions() -> dict[str, str]:
@@ -48,14 +51,26 @@ def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
 
 
 def recording_notes(engine: Engine) -> list[str]:
-    """What had to be chosen in recordings that are measured, a few sessions by name."""
+    """What had to be chosen in recordings that are measured or was when they were imported, a few sessions by name."""
     notes = [
         f"session {unit.session_id}: {note}"
         for unit, artifact in engine.finished("features").items()
         if artifact.has(f"{RECORDING_NOTES}.json")
         for note in artifact.document(RECORDING_NOTES)
     ]
-    return some("chosen in a recording", notes)
+    told = told_before(engine.corpus.root) if engine.corpus.media.num_rows else None
+    return some("chosen in a recording", [*notes, *(told.chosen if told else ())])
+
+
+def recorded_people(engine: Engine) -> list[str]:
+    """A line a person who was measured, the first few."""
+    lines = [
+        line
+        for _, artifact in engine.finished("features").items()
+        if artifact.has(f"{RECORDED_PEOPLE}.json")
+        for line in artifact.document(RECORDED_PEOPLE)
+    ]
+    return some("recorded", lines)
 
 
 def unfinished_curves(engine: Engine) -> list[dict[str, Any]]:

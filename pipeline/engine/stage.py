@@ -152,7 +152,8 @@ class Stage:
     """One declared step of the chain; commands, runners, DAGs and the diagram are derived from it.
 
     ``needs`` names the stages it reads, ``per`` and ``over`` what it repeats for, ``reads`` the parts of a
-    session it sees ("turns", "ratings", "media", "backgrounds") and ``settings`` the configuration that enters its key.
+    session it sees ("turns", "ratings", "media", "backgrounds", "language") and ``settings`` the configuration that
+    enters its key.
     ``applies`` leaves out combinations that there is nothing to do for (a recording's features where there is no
     recording), ``chosen`` all but some sessions, ``wants`` the needs that one unit can do without (the descriptors, for
     a method that reads text alone).
@@ -165,7 +166,7 @@ class Stage:
     over: tuple[Axis, ...] = ()
     version: int = 1
     help: str = ""
-    reads: tuple[str, ...] = ("turns", "ratings", "backgrounds")
+    reads: tuple[str, ...] = ("turns", "ratings", "backgrounds", "language")
     settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
     session_settings: Callable[[Config, Unit, Session, Path], Mapping[str, Any]] = lambda *given: {}
     """What of a unit's own session enters its key beside the parts that it reads; ``root`` is the corpus' folder."""

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from apportion.corpus.languages.names import is_foreign
 from apportion.corpus.session import Media, Session
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import canonical_json, digest, file_digest, sync, sync_folder, write_atomically
@@ -189,15 +190,17 @@ class InputHashes:
         self._sessions: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def session(self, session: Session, reads: Sequence[str]) -> str:
-        """sha256 of the parts of a session named in ``reads`` ("turns", "ratings", "media", "backgrounds")."""
+        """sha256 of the parts of a session named in ``reads`` (`apportion.pipeline.engine.stage.Stage` lists them)."""
         key = (session.session_id, tuple(reads))
         if key not in self._sessions:
             # Without backgrounds the hash is that of the time before there were any.
-            reads = [part for part in reads if part != "backgrounds" or session.backgrounds]
+            language = [session.language] if "language" in reads and is_foreign(session.language) else []
+            reads = [part for part in reads if part != "language" and (part != "backgrounds" or session.backgrounds)]
             parts: list[list[Any]] = [[_plain(value) for value in getattr(session, part)] for part in reads]
             if "media" in reads:
                 parts.append([self.file(self._recording(media)) for media in session.media])
-            text = canonical_json([session.session_id, parts])
+            # Of English sessions it is that of the time before languages counted.
+            text = canonical_json([session.session_id, parts, *language])
             self._sessions[key] = hashlib.sha256(text.encode()).hexdigest()
         return self._sessions[key]
 

@@ -16,7 +16,7 @@ from apportion.foundation.truncate import listed
 from apportion.pipeline.assembly import decided, open_engine
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.engine.provenance import has_video
+from apportion.pipeline.engine.provenance import has_video, recorded_people
 from apportion.pipeline.execution.runner import RunResult, run_stages
 from apportion.pipeline.execution.summary import RunSummary, left_out_lines
 from apportion.pipeline.preflight import check, check_output
@@ -213,8 +213,17 @@ def _summary(
     unjudged = _unjudged(engine) if any(outcome.stage == "rewards" for outcome in result.outcomes) else {}
     parts = (table, spreads, audit, spending, batch, recording, left_out, unjudged)
     chosen = tuple(engine.facts["recordings"](engine))
-    detector = _detector(engine, result)
-    return RunSummary(config, result, broken, tuple(warnings), *parts, detector=detector, chosen=chosen)
+    recorded = tuple(recorded_people(engine)) if "features" in result.counts() else ()
+    return RunSummary(
+        config,
+        result,
+        broken,
+        tuple(warnings),
+        *parts,
+        detector=_detector(engine, result),
+        chosen=chosen,
+        recorded=recorded,
+    )
 
 
 def _detector(engine: Engine, result: RunResult) -> str | None:

@@ -50,6 +50,8 @@ class RunSummary:
     """What found and read the faces; None where none is filmed."""
     chosen: tuple[str, ...] = ()
     """What had to be chosen in recordings: known at the end alone, unlike ``warnings``, which are told at the start."""
+    recorded: tuple[str, ...] = ()
+    """How much there is of who was measured, a line a person."""
 
     @property
     def quarantined(self) -> int:
@@ -66,6 +68,7 @@ class RunSummary:
             "language_model": self.spending.to_json() if self.spending else None,
             "batch": self.batch.to_json() if self.batch else None,
             "detector": self.detector,
+            "recorded": list(self.recorded),
             "stopped": self.result.stopped,
             "left_out": dict(self.left_out),
             "nothing_to_judge_by": dict(self.unjudged),
@@ -96,6 +99,7 @@ class RunSummary:
             # A table says first whose settings it is made by, and what stands in for what.
             lines = [*preset_notes(self.config), self.evaluation, ""]
         lines += [self.audit] if self.audit else []
+        lines += self.recorded
         lines += [f"warning: {text}" for text in self.chosen]
         lines += [f"{'faces':<14} by {self.detector}"] if self.detector is not None else []
         lines += left_out_lines(self.left_out)

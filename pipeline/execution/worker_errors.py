@@ -33,14 +33,31 @@ def lost_text(lost: WorkerLostError, engine: Engine, config: Config) -> str:
         for unit in engine.plan.units[stage]
         if unit not in engine.finished(stage)
     ]
-    killed = lost.code == -signal.SIGKILL
-    how = "was killed (SIGKILL)" if killed else f"ended without a word (exit code {lost.code})"
-    lower = [f"run.workers (now {config.workers})"] if config.workers > 1 else []
-    lower += [TO_LOWER[stage] for stage in lost.stages if stage in TO_LOWER]
-    advice = f"Lower {'; or '.join(lower)}. " if lower else "Use a machine with more memory. "
     many = "1 unit" if len(units) == 1 else f"{len(units)} units"
     return (
-        f"a worker process {how} in the stage {' or '.join(lost.stages)}, with {many} unfinished "
-        f"({listed(units, separator='; ')}). That is what the kernel does where memory runs out. {advice}"
-        "What is finished is kept."
+        f"a worker process {_how(lost.code)} in the stage {' or '.join(lost.stages)}, with {many} unfinished "
+        f"({listed(units, separator='; ')}). {_advice(lost, config)} What is finished is kept."
     )
+
+
+def _how(code: int | None) -> str:
+    if code == -signal.SIGKILL:
+        return "was killed (SIGKILL)"
+    if code is not None and code < 0:
+        return f"was ended by a signal ({signal.Signals(-code).name}, exit code {code})"
+    return f"ended without a word (exit code {'unknown' if code is None else code})"
+
+
+def _advice(lost: WorkerLostError, config: Config) -> str:
+    """Memory is the likely cause of a SIGKILL alone."""
+    if lost.code == -signal.SIGKILL:
+        lower = [f"run.workers (now {config.workers})"] if config.workers > 1 else []
+        lower += [TO_LOWER[stage] for stage in lost.stages if stage in TO_LOWER]
+        advice = f"Lower {'; or '.join(lower)}." if lower else "Use a machine with more memory."
+        return f"That is what the kernel does where memory runs out. {advice}"
+    if lost.code == 1:
+        return (
+            'A script of yours that starts a run has to do so below `if __name__ == "__main__":`, since each worker '
+            "reads the script again; what the worker wrote before it ended stands above."
+        )
+    return "What it wrote before it ended stands above; with run.workers = 1 the work is done without workers."

@@ -21,6 +21,7 @@ from apportion.pipeline.engine.provenance import package_versions, quarantine_ro
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
+from apportion.pipeline.results.models import models_of
 from apportion.pipeline.results.run_folder import SLICES, corpus_place, session_file_name
 
 TABLES = (
@@ -91,6 +92,11 @@ def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[s
             for stage, units in finished.items()
         },
         "sources": [row for table in _tables(finished["fit"], "sources") for row in table.to_pylist()],
+        "models": models_of(
+            engine.config,
+            [stage for stage, units in finished.items() if units],
+            "video" in engine.corpus.media.column("kind").to_pylist(),
+        ),
         "left_out": dict(engine.plan.left_out),
         "warnings": [*engine.facts["warnings"](engine), *engine.facts["recordings"](engine)],
         "quarantine": dict(sorted(Counter(row["stage"] for row in quarantine_rows(engine)).items())),

@@ -8,6 +8,7 @@ from typing import Any
 
 from apportion.corpus.session import Session
 from apportion.decompose.influence.preflight import check_influence
+from apportion.decompose.languages import check_understood
 from apportion.decompose.method import (
     Attribution,
     CorpusMethod,
@@ -48,6 +49,7 @@ from apportion.pipeline.stages.shared import (
     seed_of,
     wants_descriptors_or_features,
 )
+from apportion.pipeline.stages.split import check_enough
 
 FEW_SCORES = 100
 """Scores below which a correlation of 0.2 between foretold and given scores cannot be told from none."""
@@ -129,6 +131,7 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
     yield from _prompt_warnings(before)
     yield from check_asking(before)
     yield from check_simulators(before)
+    _check_languages(before)
     _check_faces(before)
     _check_voices(before)
     check_influence(before.config.decompose)
@@ -182,7 +185,16 @@ def _check_voices(before: BeforeRun) -> None:
         )
 
 
+def _check_languages(before: BeforeRun) -> None:
+    """Raise InputError where a method understands the language of no session."""
+    methods = dict.fromkeys(method_of(unit) for unit in before.units)
+    check_understood(methods, before.config.decompose, before.sessions, before.rating)
+
+
 def _check_fitting(before: BeforeRun) -> Iterator[str]:
+    if any(not isinstance(method_of(unit), PretrainedReactions) for unit in before.units):
+        check_enough(before)
+    _check_languages(before)
     _check_faces(before)
     yield from _prior_warnings(before)
     # What reads reactions has a backbone of its own.
@@ -242,7 +254,8 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     if need in ("judge", "select-sessions"):
         return isinstance(method, StudentMethod | StackedMethod)
     if need == "features":
-        return method.reads_features or reads_reactions
+        # What was learnt elsewhere does not look at the rater's behaviour.
+        return method.reads_features or (reads_reactions and not isinstance(method, PretrainedReactions))
     return need not in ("embed", "react") or (need == "react") == reads_reactions
 
 

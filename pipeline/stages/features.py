@@ -11,7 +11,7 @@ from apportion.features.face.choice import chosen_detector, named
 from apportion.features.model_hub.mesh import mesh_files
 from apportion.features.settings import MESH_DEFINITIONS, MESH_SETTINGS
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.provenance import RECORDING_NOTES, has_unmeasured_face, has_video
+from apportion.pipeline.engine.provenance import RECORDED_PEOPLE, RECORDING_NOTES, has_unmeasured_face, has_video
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 
 
@@ -24,8 +24,11 @@ def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from apportion.features.extract import extract_session
 
     notes: list[str] = []
-    frames, utterance_features = extract_session(inputs.session, inputs.root, config.features, notes.append)
-    documents = {RECORDING_NOTES: list(dict.fromkeys(notes))} if notes else {}
+    people: list[str] = []
+    frames, utterance_features = extract_session(
+        inputs.session, inputs.root, config.features, notes.append, people.append
+    )
+    documents = {RECORDED_PEOPLE: people, **({RECORDING_NOTES: list(dict.fromkeys(notes))} if notes else {})}
     return Outputs({"frames": frames, "utterance_features": utterance_features}, documents)
 
 
@@ -87,7 +90,7 @@ FEATURES = Stage(
     needs=(),
     per="session",
     help="Measure voice, face, nods, gaze and smile in the recordings.",
-    version=3,
+    version=4,
     reads=("turns", "media"),
     settings=_features_settings,
     applies=_is_recorded,

@@ -13,6 +13,7 @@ from apportion.decompose.settings_key import settings_identity
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
+from apportion.pipeline.stages.split import check_enough
 from apportion.reward_model.network.preflight import check_backbone
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
 
 
 def _check_training(before: BeforeRun) -> Iterator[str]:
+    if before.units:
+        check_enough(before)
     yield from check_reward_model(before)
     settings, methods = before.config.train_reward, before.config.decompose.methods
     given = settings.objective != "distilled" and "objective" not in settings.brought

@@ -12,7 +12,7 @@ from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, U
 def _split(inputs: Inputs, config: Config, work: Work) -> Outputs:
     from apportion.corpus.splits.splits import split_sessions
 
-    splits = split_sessions(inputs.sessions, config.split, config.rating)
+    splits = split_sessions(inputs.sessions, config.split, config.rating, few=True)
     return Outputs({"splits": splits.table}, {"notes": list(splits.notes)})
 
 
@@ -20,7 +20,14 @@ def _check(before: BeforeRun) -> tuple[str, ...]:
     """Too few sessions, and those that are lost, are told before recordings are measured, not after."""
     from apportion.corpus.splits.splits import split_sessions
 
-    return split_sessions(tuple(before.sessions.values()), before.config.split, before.rating).notes
+    return split_sessions(tuple(before.sessions.values()), before.config.split, before.rating, few=True).notes
+
+
+def check_enough(before: BeforeRun) -> None:
+    """Raise InputError where there are too few rated sessions to share out: what learns needs some, and others."""
+    from apportion.corpus.splits.splits import split_sessions
+
+    split_sessions(tuple(before.sessions.values()), before.config.split, before.rating)
 
 
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:

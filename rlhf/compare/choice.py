@@ -19,6 +19,7 @@ from apportion.corpus.session import Episode
 from apportion.corpus.splits.settings import SplitSettings
 from apportion.corpus.splits.splits import split
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import at_home
 from apportion.foundation.progress import Progress
 from apportion.foundation.settings import problems
 from apportion.foundation.truncate import counted
@@ -188,7 +189,7 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
     """Where each policy is, by its name."""
     sources: dict[str, str] = {}
     for text in given:
-        name, equals, source = ("", "", "") if Path(text).expanduser().is_dir() else text.partition("=")
+        name, equals, source = ("", "", "") if at_home(text).is_dir() else text.partition("=")
         if "tiny" in (text, source):
             raise InputError(
                 f"policy {text!r}: `tiny` exists only where `apportion run --only align` has built it. Give that run's "
@@ -282,7 +283,7 @@ def _sessions_of_split(
 
 def _splits_beside(policies: Mapping[str, str]) -> Path | None:
     for source in policies.values():
-        folder = Path(source).expanduser()
+        folder = at_home(source)
         if folder.is_dir():
             for place in (folder, *folder.resolve().parents[:2]):
                 if (place / SPLITS_FILE).is_file():

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from apportion.corpus.files.csvfile import inert, original
+from apportion.corpus.files.csvfile import inert, original, whole
 from apportion.corpus.files.csvfile import read_table as read_csv
 from apportion.corpus.files.tablefile import read_table, sort_rows, write_table
 from apportion.corpus.schema import TableSchema
@@ -102,7 +102,7 @@ def _read_csv(path: Path, schema: TableSchema) -> pa.Table:
 
     columns: dict[str, list[Any]] = {name: [] for name in schema.arrow.names}
     try:
-        read = read_csv(path, str(path))
+        read = read_csv(path, str(path), schema.arrow.names)
         places = {name: read.position(name) for name in columns}
         for line, cells in read.rows:
             for name, place in places.items():
@@ -116,6 +116,9 @@ def _cell(path: Path, line: int, field: pa.Field, cell: str) -> Any:
     if not pa.types.is_integer(field.type):
         return original(cell)
     try:
-        return pa.scalar(int(cell), field.type).as_py()
-    except (ValueError, OverflowError, pa.ArrowInvalid):
-        raise InputError(f"{path}, line {line}, column {field.name}: {cell[:60]!r} is not a whole number.") from None
+        value = pa.scalar(whole(cell), field.type).as_py()
+    except (OverflowError, pa.ArrowInvalid):
+        value = None
+    if value is None:
+        raise InputError(f"{path}, line {line}, column {field.name}: {cell[:60]!r} is not a whole number.")
+    return value

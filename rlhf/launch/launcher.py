@@ -15,6 +15,7 @@ import pyarrow as pa
 
 import apportion
 from apportion.foundation.errors import ApportionError, InputError, UnitError
+from apportion.foundation.files import at_home
 from apportion.foundation.optional_packages import check_extra
 from apportion.foundation.progress import Progress
 from apportion.rlhf.algorithms import ALGORITHMS, listed
@@ -33,7 +34,7 @@ def config_file(settings: AlignSettings) -> Path:
     """The file that ``settings.accelerate`` means."""
     if settings.accelerate in SHIPPED:
         return CONFIGS / f"{settings.accelerate}.yaml"
-    return Path(settings.accelerate).expanduser()
+    return at_home(settings.accelerate)
 
 
 def check_config(settings: AlignSettings, called: str = "accelerate") -> str:

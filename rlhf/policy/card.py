@@ -93,7 +93,7 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 folder = "."  # the folder of this card
-tokenizer = AutoTokenizer.from_pretrained({_path(tokenizer)})
+tokenizer = AutoTokenizer.from_pretrained({_path(tokenizer)}, trust_remote_code=False)
 policy = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained({_path(base) if tiny else repr(base)}), folder)
 ```
 

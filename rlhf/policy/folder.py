@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import check_path, is_folder_name, place_folder, temporary_name
+from apportion.foundation.files import at_home, check_path, is_folder_name, place_folder, temporary_name
 from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 
@@ -56,7 +56,7 @@ BASE = "base"
 
 def open_policy(name: str, window: Window, placement: Placement, called: str) -> Policy:
     """The policy ``name``, to be called ``called``: a folder with adapters and its base, or a whole model."""
-    folder = Path(name).expanduser()
+    folder = at_home(name)
     if not (folder / ADAPTER).is_file():
         source = str(folder) if folder.is_dir() else name
         return load_policy(source, window, placement, called=called)
@@ -68,7 +68,7 @@ def check_policy(name: str, window: Window) -> None:
 
     Raises InputError: as `open_policy`, as far as names, folders and the length of the window go.
     """
-    folder = Path(name).expanduser()
+    folder = at_home(name)
     if (folder / ADAPTER).is_file():
         check_model(base_of(folder), window)
     elif folder.is_dir() or is_folder_name(name):
@@ -77,7 +77,7 @@ def check_policy(name: str, window: Window) -> None:
 
 def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
     """The tokenizer alone of the policy ``name``."""
-    folder = Path(name).expanduser()
+    folder = at_home(name)
     return load_tokenizer(str(folder) if folder.is_dir() else name)
 
 
@@ -114,7 +114,7 @@ def write_window(folder: Path, window: Window) -> None:
 
 def window_path(policy: str) -> Path:
     """Where the window of the policy in the folder ``policy`` is."""
-    return Path(policy).expanduser() / WINDOW_FILE
+    return at_home(policy) / WINDOW_FILE
 
 
 def read_window(policy: str) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def merge_policy(name: str, out: Path, placement: Placement) -> Merged:
     where it is computed, and the number format of the weights that are written. Raises InputError: no folder of
     adapters, something at ``out`` or a place in the policy's own folder, or as `open_policy`.
     """
-    folder = Path(name).expanduser()
+    folder = at_home(name)
     _check_adapters(name, folder)
     _check_out(folder, out)
     base = base_of(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import textwrap
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import check_path, is_folder_name
+from apportion.foundation.files import at_home, check_path, is_folder_name
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     except Exception as error:  # Loaders fail in many ways.
-        folder = Path(name).expanduser()
+        folder = at_home(name)
         if folder.is_dir() and not any(folder.glob("tokenizer*")):
             raise InputError(
                 f"policy {name!r}: the folder has no tokenizer (tokenizer.json, tokenizer_config.json). Put it there: "
@@ -178,7 +177,7 @@ def on_device(model: Any, placement: Placement) -> Any:
 def check_whole(name: str) -> None:
     """Raise InputError where ``name`` is a path without a folder, or a folder of adapters rather than of a model."""
     _check_folder(name)
-    folder = Path(os.path.expanduser(name))  # noqa: PTH111
+    folder = at_home(name)
     if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
         raise InputError(
             f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
@@ -187,8 +186,7 @@ def check_whole(name: str) -> None:
 
 
 def _check_folder(name: str) -> None:
-    # Not Path.expanduser: a user that does not exist is no error here, the folder is only not found.
-    folder = Path(os.path.expanduser(name))  # noqa: PTH111
+    folder = at_home(name)
     check_path(folder)
     if is_folder_name(name) and not folder.is_dir():
         raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")

@@ -13,6 +13,7 @@ from apportion.environments.agents.agent import UNREVISED, Agent
 from apportion.environments.agents.language_model import TOKENS_AN_ACT
 from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import at_home
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished
 from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.session import Complete
@@ -50,7 +51,7 @@ class TrainedRefiner:
         from apportion.rlhf.sampling.rollout import sample_seeded
         from apportion.rlhf.stackelberg.dialogues import policy_prompt, prompt_context, utterance_of
 
-        policy, window, stages = _opened(str(Path(self.folder).expanduser().resolve()))
+        policy, window, stages = _opened(str(at_home(self.folder).resolve()))
         context = prompt_context(policy, "", policy_prompt(view.text, base, stages))
         if len(context.prompt) > window.max_context_tokens:
             raise ReplyMistakeError(
@@ -85,12 +86,12 @@ class PromptedRefiner:
 
 def check_refiner(folder: str) -> None:
     """Raise InputError where a folder has no trained Refiner; loads nothing."""
-    _card(Path(folder).expanduser())
+    _card(at_home(folder))
 
 
 def stages_of(folder: str) -> Stages:
     """Whether the Refiner in a folder refines or speaks itself; raises as `check_refiner`."""
-    stages: Stages = _card(Path(folder).expanduser())["stages"]
+    stages: Stages = _card(at_home(folder))["stages"]
     return stages
 
 
@@ -213,7 +214,7 @@ REFINER = RefinerWrapper()
 
 def is_folder(of: str) -> bool:
     """Whether what stands behind the @ is a folder, or is written as the path of one; else it is a model's name."""
-    return bool(of) and (of.startswith((".", "/", "~")) or Path(of).expanduser().is_dir())
+    return bool(of) and (of.startswith((".", "/", "~")) or at_home(of).is_dir())
 
 
 def _unrefined(view: Observation, act: Action, mistake: str) -> Action:

@@ -56,7 +56,9 @@ def build_tiny(
     tokenizer = train_tokenizer(texts, settings.tiny.vocabulary)
     torch.manual_seed(seed)
     if warmed_up is not None:
-        model = LlamaForCausalLM.from_pretrained(str(warmed_up), use_safetensors=True, local_files_only=True)
+        model = LlamaForCausalLM.from_pretrained(
+            str(warmed_up), use_safetensors=True, trust_remote_code=False, local_files_only=True
+        )
         return Policy.of("tiny", on_device(model, settings.placement), tokenizer)
     model = LlamaForCausalLM(_config(settings, tokenizer))
     chunks = dialogue_chunks(dialogues, tokenizer, settings.window)

@@ -137,7 +137,7 @@ class _Gathered:
 def is_answer_table(path: Path) -> bool:
     """Whether a CSV file is a table of answers, not one of another program. Raises InputError: it cannot be read."""
     try:
-        header, _ = read_head(path, str(path))
+        header, _ = read_head(path, str(path), SCHEMA.names)
     except UnitError as error:
         raise InputError(str(error)) from None
     return set(NEEDED) <= set(header)
@@ -193,7 +193,7 @@ def _arrived(rows: Iterable[AnswerRow]) -> ExternalAnswers:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, _Cells]]:
-    table = read_table(path, str(path))
+    table = read_table(path, str(path), SCHEMA.names)
     for name in NEEDED:
         table.position(name)
     for line, cells in table.rows:

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from apportion.corpus.files.csvfile import inert, original, read_table
+from apportion.corpus.files.csvfile import inert, original, read_table, whole
 from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.study.design.criteria import Criterion
@@ -133,6 +133,7 @@ def _html(text: str) -> str:
 
 YES, NO = frozenset(["on", "true", "1", "yes"]), frozenset(["", "off", "false", "0", "no"])
 """What a box that is checked, and one that is not, may come back as (in small letters)."""
+NEEDED = ("WorkerId", "Input.item")
 REJECTED = "Rejected"
 TASK_ANSWERS = "Answer.taskAnswers"
 """The one column of layouts made of the service's own elements: a list of one JSON object."""
@@ -150,8 +151,8 @@ def read_results(path: Path, study: StudyFolder) -> ExternalAnswers:
     """
     arrived = ExternalAnswers()
     try:
-        table = read_table(path, str(path))
-        for needed in ("WorkerId", "Input.item"):
+        table = read_table(path, str(path), NEEDED)
+        for needed in NEEDED:
             table.position(needed)
         for line, cells in table.rows:
             row = {name: original(cell) for name, cell in zip(table.header, cells, strict=True)}
@@ -237,10 +238,10 @@ def _answer(criterion: Criterion, given: Mapping[str, str], form: Form) -> list[
     for place in places:
         text = given.get(f"{name}.{place}", "").strip()
         if text:
-            try:
-                numbers[place] = int(text)
-            except ValueError:
-                raise InputError(f"column Answer.{name}.{place}: {text!r:.40} is no whole number.") from None
+            number = whole(text)
+            if number is None:
+                raise InputError(f"column Answer.{name}.{place}: {text!r:.40} is no whole number.")
+            numbers[place] = number
     return numbers if len(numbers) == len(places) else None
 
 

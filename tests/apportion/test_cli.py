@@ -96,3 +96,22 @@ def test_a_stage_alone_is_no_part_of_a_chain(tmp_path, capsys):
     (tmp_path / "a.toml").write_text('corpus = "corpus"\n')
     run.refuses(capsys, "--only runs one stage", "run", tmp_path / "a.toml", "--only", "split", "--skip", "align")
     run.refuses(capsys, "--only 'splt': no stage; did you mean 'split'?", "run", tmp_path / "a.toml", "--only", "splt")
+
+
+def test_memory_that_ran_out_is_one_line(capsys, monkeypatch, tmp_path):
+    def out_of_memory(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("apportion.corpus.importers.chat.import_corpus", out_of_memory)
+    code, out, err = run(capsys, "import", "chat", str(tmp_path), str(tmp_path / "corpus"))
+    assert code == 1 and re.fullmatch(r"error: memory ran out\. Split the input, .*\n", out + err)
+
+
+def test_what_the_encoding_of_a_pipe_cannot_hold_is_escaped(tmp_path):
+    chat = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+    (tmp_path / "→.jsonl").write_text(json.dumps(chat) + "\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "apportion", "import", "chat", str(tmp_path / "→.jsonl"), str(tmp_path / "→")],
+        env=environment(PYTHONIOENCODING="cp1252"), capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and b"\\u2192: 1 sessions" in done.stdout and b"Traceback" not in done.stderr

@@ -44,7 +44,7 @@ def test_commands_are_listed_in_the_order_of_their_use_under_headings():
     with click.Context(cli, info_name="apportion", max_content_width=110) as context:
         text = cli.get_help(context)
         names = cli.list_commands(context)
-    order = ["doctor", "demo", "import", "inspect", "init", "run", "view", "label", "probe", "score", "models"]
+    order = ["doctor", "demo", "start", "import", "inspect", "init", "run", "view", "label", "probe", "models"]
     assert [name for name in names if name in order] == order
     assert sorted(names) == sorted(cli.commands)
     places = [text.index(f"\n  {name} ") for name in names]

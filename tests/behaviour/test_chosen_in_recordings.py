@@ -34,3 +34,25 @@ def test_a_channel_that_was_chosen_is_a_warning_of_the_run(tmp_path, monkeypatch
             assert done.stdout.count(f"warning: {text}") == 1
             assert text in json.loads((tmp_path / "run" / "run.json").read_text())["warnings"]
             assert "session s00: u.wav" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_line_a_person_ends_a_run_and_what_an_import_chose_is_told_again(tmp_path, monkeypatch):
+    folder = tmp_path / "src" / "s1"
+    folder.mkdir(parents=True)
+    cues = "00:00.000 --> 00:00.900\n<v ann>Hello there.\n\n00:01.000 --> 00:09.000\n<v bob>One two three four.\n"
+    (folder / "talk.vtt").write_text(f"WEBVTT\n\n{cues}")
+    (folder / "ratings.csv").write_text("rater,target,name,score,low,high\nann,bob,fun,4,1,5\n")
+    write_wav(folder / "ann.wav", np.zeros(16000 * 9))
+    for name in ("bob.wav", "bob.flac"):
+        write_wav(folder / name, tone(2.0))
+    done = in_process(monkeypatch, "import", "media", tmp_path / "src", tmp_path / "corpus")
+    assert done.returncode == 0, done.stdout
+    path = tmp_path / "c.toml"
+    path.write_text(CONFIG)
+    done = in_process(monkeypatch, "run", path, "--only", "features")
+    said = done.stdout
+    assert "recorded: session s1: ann: sound 0 %, words 2 of 2 inside the recording" in said
+    assert "recorded: session s1: bob: sound 100 %, words 1 of 4 inside the recording" in said
+    assert "warning: chosen in a recording: session s1: ann: media/s1/ann.wav: the sound is silent" in said
+    assert "session s1: bob: 3 of 4 words lie outside media/s1/bob.flac, which runs from 0.0 to 2.0 s" in said
+    assert "session s1: bob has two sound files: bob.flac is used and bob.wav is not" in said

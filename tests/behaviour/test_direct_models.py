@@ -50,7 +50,9 @@ def test_both_forms_stand_in_one_table_and_either_can_be_used(tmp_path, apportio
 
     scored = tmp_path / "scores.parquet"
     assert (
-        apportion("score", run / "reward_models" / "rrd-direct-seed0", tmp_path / "corpus", "--out", scored).returncode
+        apportion(
+            "policy", "score", run / "reward_models" / "rrd-direct-seed0", tmp_path / "corpus", "--out", scored
+        ).returncode
         == 0
     )
     ours, theirs = pq.read_table(scored), pq.read_table(run / "scores.parquet")

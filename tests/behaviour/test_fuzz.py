@@ -38,20 +38,21 @@ def test_damaged_configurations(first, monkeypatch):
 def test_every_source_is_good_before_it_is_damaged(monkeypatch):
     monkeypatch.setattr(cases, "damage", lambda files, chance: files)
     monkeypatch.setattr(cases, "write", _write)
-    monkeypatch.setattr(cases, "seeds", _each := _Each())
-    outcome = corpora(range(len(seeds())), SEED)
-    assert not outcome.faults and outcome.codes[2] == 0 and _each.asked == len(seeds()), outcome
+    good = [seed for seed in seeds() if not seed.name.startswith("strangers")]
+    monkeypatch.setattr(cases, "seeds", _each := _Each(good))
+    outcome = corpora(range(len(good)), SEED)
+    assert not outcome.faults and outcome.codes[2] == 0 and _each.asked == len(good), outcome
 
 
 class _Each:
     """In place of `seeds`: one source after the other, whatever the chance."""
 
-    def __init__(self) -> None:
-        self.asked = 0
+    def __init__(self, good) -> None:
+        self.good, self.asked = good, 0
 
     def __call__(self):
         self.asked += 1
-        return (seeds()[self.asked - 1],)
+        return (self.good[self.asked - 1],)
 
 
 def _write(files, folder, chance) -> None:

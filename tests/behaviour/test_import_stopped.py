@@ -33,8 +33,7 @@ from tests.behaviour.test_import_stopped import at_write, content
 from apportion.cli import main
 for name in ("registry", "media", "chat"):
     __import__(f"apportion.corpus.importers.{name}")
-for name in ("av", "webvtt"):
-    importlib.import_module(name)
+importlib.import_module("av")
 
 def forked(before):
     end, said = os.pipe()

@@ -260,3 +260,9 @@ def test_chunked_tables_are_checked_whole():
     table = pa.Table.from_pylist(turns("a", "XY"), SCHEMAS["utterances"].arrow)
     chunked = corpus.of("unused", corpus.tables | {"utterances": pa.concat_tables([table, table])})
     assert [problem.row for problem in validate(chunked)] == [3, 4]
+
+
+def test_what_is_no_language_is_told_once_and_its_sessions_go_by_their_words():
+    problem = only(problems(sessions=[session("a", language="??"), session("b", language="??")]))
+    assert (problem.severity, problem.column, problem.value) == ("warning", "language", "'??' in 2 sessions")
+    assert problems(sessions=[session("a", language="German"), session("b", language="de+en-GB")]) == []

@@ -161,3 +161,17 @@ def test_real_run_leaves_the_artifacts_of_a_local_run(tmp_path: Path, capsys: py
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["quarantined"] == 0
     assert artifacts(tmp_path / "prefect") == artifacts(tmp_path / "local")
     assert (tmp_path / "prefect" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("said", ["Timed out while attempting to connect to ephemeral Prefect API server.", "another"])
+def test_a_server_that_does_not_come_is_one_line(said, monkeypatch, capsys):
+    def fails(*_):
+        raise RuntimeError(said)
+
+    monkeypatch.setattr(prefect_flow, "build_flow", lambda **_: fails)
+    if said == "another":
+        with pytest.raises(RuntimeError, match="another"):
+            prefect_flow.main(["c.toml"])
+    else:
+        assert prefect_flow.main(["c.toml"]) == 1
+        assert "did not start within" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import yaml
 from tests.docs.pages import DOCS, ROOT, WRITTEN, name, read
 
 MOST_WORDS = 52_000
-REFERENCE = {f"reference/{page}.md" for page in ("cli", "settings", "stages", "presets", "api", "tables")}
+REFERENCE = {f"reference/{page}.md" for page in ("cli", "settings", "stages", "presets", "api", "tables", "strangers")}
 
 
 def targets(page):
@@ -55,7 +55,7 @@ def test_pages_are_short():
 def test_the_first_screen_is_short():
     first = read("README.md").partition("## What it is good for")[0]
     assert first.count("![") == 1 and first.count("\n") <= 22
-    assert all(command in first for command in ("make demo", "make test", "apportion import", "apportion run"))
+    assert all(command in first for command in ("make demo", "make test", "apportion start", "apportion run"))
 
 
 def test_the_glossary_has_at_most_forty_words():

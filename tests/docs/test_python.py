@@ -1,6 +1,7 @@
 import pytest
 
 from apportion import decompose, llm_client
+from apportion.corpus import import_to
 from apportion.corpus.session import Episode, Rating, Session, Turn
 from tests.behaviour.simulating_method import Haggled
 from tests.decompose.session_methods.test_llm import good
@@ -38,8 +39,21 @@ def test_a_reward_of_one_s_own():
     assert names["SHORT"].name == "short" and names["Short"](None, None)([None], [""], ["four"]) == [-0.04]
 
 
+def test_an_importer_of_a_package(tmp_path, monkeypatch):
+    importer, *_ = fenced("docs/guides/extend.md", "python")
+    exec(importer, names := {"__name__": __name__})
+    monkeypatch.setattr("apportion.corpus.importers.registry.find_importer", lambda kind: names["import_corpus"])
+    (tmp_path / "a.log").write_text("ann: Is there a train?\n(a pause)\nbob: At nine.\n")
+    report = import_to("mylogs", tmp_path / "a.log", tmp_path / "corpus")
+    assert [(line.what, line.read, line.kept) for line in report.account] == [
+        ("dialogues", 1, 1),
+        ("turns", 3, 2),
+        ("words", 6, 6),
+    ]
+
+
 def test_methods_of_a_package():
-    length, asking, playing = fenced("docs/guides/extend.md", "python")
+    _, length, asking, playing = fenced("docs/guides/extend.md", "python")
     names = {}
     exec(length, names)
     assert isinstance(names["LENGTH"], decompose.Method)

@@ -50,6 +50,11 @@ def test_every_stage_is_there_and_in_the_picture(reference):
     assert all(f"\n| `{stage.name}` | " in reference["stages"] for stage in STAGES.values())
 
 
+def test_every_fault_of_strangers_is_there(reference):
+    rows = reference["strangers"].split("|---|---|---|\n")[1].splitlines()
+    assert len(rows) >= 120 and all(re.search(r" (recovered|told|refused) \|$", row) for row in rows)
+
+
 def test_every_public_name_is_there(reference):
     assert all(f"\n## {name}\n" in reference["api"] for name, _ in names())
 

@@ -69,6 +69,43 @@ def write_two_videos(path: Path, first: Sequence[np.ndarray], second: Sequence[n
     return path
 
 
+def write_tracks(path: Path, tracks: Sequence[np.ndarray], pictures: Sequence[np.ndarray] = ()) -> Path:
+    """Several tracks of mono sound at 16 kHz in one file, which begins with a movie of grey ``pictures`` if given."""
+    with av.open(str(path), "w") as container:
+        video = container.add_stream("mpeg4", rate=25) if pictures else None
+        streams = [container.add_stream("aac", rate=16000, layout="mono") for _ in tracks]
+        if video is not None:
+            video.height, video.width = pictures[0].shape
+            video.pix_fmt = "yuv420p"
+            for picture in pictures:
+                frame = av.VideoFrame.from_ndarray(np.stack([picture] * 3, axis=2), format="rgb24")
+                container.mux(video.encode(frame))
+            container.mux(video.encode(None))
+        for stream, samples in zip(streams, tracks, strict=True):
+            _encode_audio(container, stream, np.atleast_2d(samples).astype(np.float32), 16000, "mono", 1024, 0)
+    return path
+
+
+def write_mp3_without_header(path: Path, samples: np.ndarray) -> Path:
+    """A VBR MP3 of mono ``samples`` at 16 kHz in which nothing says how long it is."""
+    with av.open(str(path), "w", options={"write_xing": "0", "id3v2_version": "0"}) as container:
+        stream = container.add_stream("libmp3lame", rate=16000, layout="mono", options={"q": "6"})
+        stream.codec_context.qscale = True
+        _encode_audio(container, stream, np.atleast_2d(samples).astype(np.float32), 16000, "mono", 576, 0)
+    return path
+
+
+def laid_out(path: Path, matrix: Sequence[int], copy: Path) -> Path:
+    """A copy of an mp4 whose track says ``matrix`` (a, b, c, d: x' = ax + cy, y' = bx + dy) of how it is shown."""
+    data = bytearray(path.read_bytes())
+    place = data.index(b"tkhd") + 4 + 40  # the track header's matrix, version 0
+    a, b, c, d = (value << 16 for value in matrix)
+    rows = (a, b, 0, c, d, 0, 0, 0, 1 << 30)
+    data[place : place + 36] = b"".join(value.to_bytes(4, "big", signed=True) for value in rows)
+    copy.write_bytes(data)
+    return copy
+
+
 def _fraction(a: int, b: int) -> Any:
     from fractions import Fraction
 

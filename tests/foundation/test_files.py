@@ -10,14 +10,17 @@ import pytest
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import (
+    at_home,
     canonical_json,
     check_file,
     check_path,
     digest,
     file_digest,
+    found_from,
     is_temporary,
     locked,
     make_folder,
+    model_digest,
     place_file,
     place_folder,
     remembered_digest,
@@ -165,3 +168,9 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     for place in (tmp_path / "file" / "x", Path("/proc/self/none")):
         with pytest.raises(InputError, match=r"the folder cannot be made \(.*\)\. Try another"):
             make_folder(place, "Try another.")
+
+
+@pytest.mark.parametrize("path", ["~no-such-user-7/x", "~no-such-user-7"])
+def test_a_folder_of_a_user_who_does_not_exist_is_only_not_found(path, tmp_path):
+    assert at_home(path) == Path(path) and not at_home(path).exists()
+    assert model_digest(path) == path and found_from(tmp_path, path) == tmp_path / path

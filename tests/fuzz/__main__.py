@@ -1,12 +1,12 @@
-"""`python -m tests.fuzz --cases N --seed S [--what corpora|configurations]`: more cases than the slow test takes."""
+"""`python -m tests.fuzz --cases N --seed S [--what WHAT]`: more cases than the slow test takes."""
 
 import argparse
 import sys
 import time
 
-from tests.fuzz.cases import Outcome, configurations, corpora
+from tests.fuzz.cases import Outcome, command_lines, configurations, corpora
 
-WHAT = {"corpora": corpora, "configurations": configurations}
+WHAT = {"corpora": corpora, "configurations": configurations, "command lines": command_lines}
 
 
 def show(what: str, outcome: Outcome, seconds: float) -> None:
@@ -20,7 +20,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--what", choices=sorted(WHAT), action="append", help="default: both")
+    parser.add_argument("--what", choices=sorted(WHAT), action="append", help="default: all")
     given = parser.parse_args()
     faults = 0
     for what in given.what or sorted(WHAT):

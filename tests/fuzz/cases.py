@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import shlex
 import shutil
 import signal
 import traceback
@@ -20,6 +21,7 @@ from types import FrameType
 from apportion.cli import main
 from apportion.pipeline import assembly
 from tests.behaviour.small import write_small_corpus
+from tests.fuzz.command_lines import command_line
 from tests.fuzz.configurations import write_configuration
 from tests.fuzz.mutations import damage, write
 from tests.fuzz.seeds import Seed, seeds
@@ -29,6 +31,7 @@ MOST_SECONDS = 10.0
 MOST_WAITING = 60.0
 """Seconds on the clock, which a busy machine makes many of."""
 EXIT_CODES = (0, 1, 2)
+UNSETTLED = "the account does not add up"
 MEMORY = Path("/dev/shm")
 
 
@@ -121,6 +124,8 @@ def run(arguments: list[str], case: str, outcome: Outcome) -> int | None:
     outcome.codes[code] += 1
     if code not in EXIT_CODES or "Traceback" in said.getvalue():
         outcome.fault(f"exit code {code}", case, said.getvalue()[-2000:])
+    elif UNSETTLED in said.getvalue():
+        outcome.fault(f"an account: {arguments[1]}", case, said.getvalue()[-2000:])
     elif code == 2 and not said.getvalue().strip():
         outcome.fault("exit code 2 without a word", case, " ".join(arguments))
     return code
@@ -168,6 +173,27 @@ def configurations(numbers: Iterable[int], seed: int) -> Outcome:
                 case = f"seed {seed}, case {number}:\n{path.read_bytes()[:1500]!r}"
                 run(["run", str(path), "--dry-run", *chance.choice(([], ["--json"]))], case, outcome)
                 assembly._kept.clear()
+        finally:
+            os.chdir(before)
+    return outcome
+
+
+def command_lines(numbers: Iterable[int], seed: int) -> Outcome:
+    """The cases ``numbers`` of the odd command lines of ``seed``, each beside a corpus and a configuration."""
+    outcome, before = Outcome(), Path.cwd()
+    warm()
+    with scratch() as folder, quiet():
+        try:
+            for number in numbers:
+                chance = Random(f"command line {seed} {number}")
+                corpus = write_small_corpus(folder / "case" / "corpus", sessions=8)
+                os.chdir(corpus.parent)
+                Path("run.toml").write_bytes(b'corpus = "corpus"\noutput = "run"\n')
+                outcome.cases += 1
+                words = command_line(chance)
+                run(words, f"seed {seed}, case {number}: {shlex.join(words)[:600]!r}", outcome)
+                os.chdir(folder)
+                shutil.rmtree(corpus.parent)
         finally:
             os.chdir(before)
     return outcome

@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 
 from apportion.corpus.corpus import Corpus
 from tests.behaviour.small import write_small_corpus
+from tests.corpus.strangers.test_rows import ROWS
+from tests.corpus.strangers.trust_rows import LARGE
 from tests.fuzz.mutations import Files
 
 IDS = ("0020a0c5-1658-4747-99c1-2839e736b481", "a" * 24, "b" * 24)
@@ -297,9 +299,23 @@ def written() -> list[Seed]:
     return seeds
 
 
+def strangers() -> list[Seed]:
+    """What strangers brought, which is good or odd before it is damaged: tables of chats, traces, captions, films."""
+    found = []
+    for row in ROWS:
+        if row.kind == LARGE:  # To damage it would take what to read it must not.
+            continue
+        with TemporaryDirectory() as folder:
+            command = ("import", *(word.replace(folder, "SOURCE") for word in row.write(Path(folder))), "OUT")
+            paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+            files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+            found.append(Seed(f"strangers: {row}", files, (command, ("inspect", "OUT"))))
+    return found
+
+
 @cache
 def seeds() -> tuple[Seed, ...]:
     makers: tuple[Callable[[], list[Seed]], ...] = (
-        chat, uss, conture, esconv, convokit, soda, negotiations, media, candor, written,
+        chat, uss, conture, esconv, convokit, soda, negotiations, media, candor, written, strangers,
     )  # fmt: skip
     return tuple(seed for make in makers for seed in make())

@@ -8,7 +8,7 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import RequestError
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
-from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.request import REASONING, ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import LLMSession, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -141,6 +141,16 @@ def test_a_reply_that_the_limit_of_tokens_cut_off_says_what_to_change(text, word
 
     with pytest.raises(NoUsableReplyError, match=words):
         ask_until_usable(lambda request: ChatReply(text, "served", finish_reason="length"), QUESTION, read, 2)
+
+
+def test_an_answer_that_the_server_took_for_reasoning_says_what_to_change():
+    def read(reply):
+        check_finished(reply, "be short")
+        return number(reply)
+
+    words = "JSON stands in reasoning_content alone.* start it without its reasoning parser"
+    with pytest.raises(NoUsableReplyError, match=words):
+        ask_until_usable(lambda request: ChatReply("", "served", finish_reason=REASONING), QUESTION, read, 2)
 
 
 def test_a_mistake_of_ours_is_not_taken_for_the_model_s():

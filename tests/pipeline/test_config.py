@@ -64,6 +64,7 @@ def test_a_model_of_reactions_is_found_from_the_file_and_shown_without_its_place
         ("corpus = ", "not valid TOML"),
         ("corpus = 'c'\nseeds = [" + "9" * 5000 + "]", "not valid TOML"),
         ("corpus = 'c'\nseeds = " + "[" * 3000, "nested too deeply to read"),
+        ("#" * ((1 << 20) + 1), "1,048,577 bytes; a configuration has at most 1,048,576"),
         ('corpus = "a\\u0000b"', r"corpus = 'a\\x00b': holds the character NUL"),
         ("corpus = 'c'\n[decompose]\nmethods = [\"a\\u0000b\"]", "decompose.methods.0 = "),
     ],

@@ -1,5 +1,6 @@
 import sys
 
+from apportion.pipeline.config import usable_cores
 from apportion.pipeline.doctor import examine
 
 
@@ -69,3 +70,9 @@ def test_no_onnxruntime_at_all(monkeypatch):
     findings = {finding.name: finding for finding in examine()}
     assert findings["onnxruntime"].state == "warning"
     assert "pip install onnxruntime" in findings["onnxruntime"].text
+
+
+def test_cores_where_the_system_does_not_say_which_may_be_used(monkeypatch):
+    monkeypatch.delattr("os.sched_getaffinity", raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    assert usable_cores() == 6

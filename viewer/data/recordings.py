@@ -12,7 +12,7 @@ import numpy as np
 
 from apportion.corpus.session import Media
 from apportion.features.media_io.audio import read_pieces
-from apportion.features.media_io.channel import Channel, parse_channel
+from apportion.features.media_io.channel import Channel, heard_channel, parse_channel
 from apportion.features.media_io.media import locate, open_recording
 from apportion.foundation.arrays import Floats
 
@@ -76,9 +76,12 @@ PEAKS = PeakReader()
 
 def read_peaks(corpus: Path, media: Media) -> Peaks | None:
     """Decode a recording's sound into `Peaks`; see `PeakReader.peaks`."""
-    channel = Channel() if media.kind == "video" else parse_channel(media)
+    channel = parse_channel(media)
+    if media.kind == "video":
+        channel = Channel(track=channel.track)
     # A recording that is cut short is shown as far as it goes.
     with open_recording(corpus, media.path, np.inf) as recording:
+        channel, _ = heard_channel(recording, channel)
         pieces = read_pieces(recording, channel)
         if pieces is None:
             return None

@@ -18,6 +18,7 @@ from apportion.study.store.links import Link, served_address
 from apportion.study.store.rows import DatabaseAwayError
 from apportion.study.store.store import Store
 from apportion.viewer.auth import Access
+from apportion.viewer.connections import bounded_server
 from apportion.viewer.serve import LOOPBACK, is_loopback, listening, own_names, told_to_end, written_host
 from apportion.viewer.study.app import create_app
 from apportion.viewer.study.serving import EntryLimit, Serving
@@ -97,13 +98,13 @@ def _ready(store: Store, where: Listening) -> Iterator[_Ready]:
         names = own_names(where.host) | ({str(urlsplit(public).hostname)} if public else set())
         access = Access(frozenset(names), taken, remote=not is_loopback(where.host))
         serving = Serving(store.study, store, address, EntryLimit(where.entries_each, where.entries_together))
-        config = uvicorn.Config(
-            create_app(serving, access), log_level="warning", access_log=False, server_header=False,
+        server = bounded_server(
+            create_app(serving, access),
             # Behind a proxy of this machine, the limit of the public link counts the addresses that it tells.
             proxy_headers=public is not None, forwarded_allow_ips="127.0.0.1,::1", timeout_graceful_shutdown=5,
             lifespan="off",  # Nothing begins or ends with the server, and a second Ctrl-C would end in a trace of it.
         )  # fmt: skip
-        yield _Ready(uvicorn.Server(config), listener, address)
+        yield _Ready(server, listener, address)
 
 
 def ways_in(study: StudyFolder, address: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,9 +80,18 @@ def tell_corpus(report: ImportReport, out: Path, as_json: bool) -> None:
         click.echo(json.dumps(report.to_json(), indent=1, sort_keys=True))
     else:
         click.echo(str(report))
+        tell_faces(map(str, report.recordings.people))
         click.echo(f"next: apportion inspect {out}")
     if report.left_out or report.problems:
         sys.exit(1)
+
+
+def tell_faces(recorded: Iterable[str]) -> None:
+    """Say what looks for the faces of those who are ``recorded`` in films, where that is not done yet."""
+    from apportion.corpus.recordings.people import NO_FACE
+
+    if any(NO_FACE in line for line in recorded):
+        click.echo("faces: apportion probe FILM looks for them in one, apportion run CONFIG --only features in all")
 
 
 def unwritable(path: Path, option: str, error: OSError) -> InputError:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from apportion.corpus.files.textfile import read_text
 from apportion.foundation.errors import InputError
 
 
@@ -57,9 +58,9 @@ class SessionsGiven(click.ParamType[SessionChoice]):
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--sessions {path}: cannot be read ({error}). Give a text file with one id a line.") from None
+        return read_text(path, allow_empty=True).splitlines()
+    except InputError as error:
+        raise InputError(f"--sessions {error} Give a text file with one id a line.") from None
 
 
 def _unique(names: list[str], called: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.importers.candor.folders import SAFE, Conversation, Tree, find_tree
 from apportion.corpus.importers.candor.media import PRECOMPUTED, precomputed_of, recordings_of
@@ -30,6 +31,7 @@ from apportion.corpus.importers.candor.transcripts import (
     KINDS,
     Line,
     Spoken,
+    counts,
     middle_turns,
     read_all_lines,
     read_lines,
@@ -58,6 +60,7 @@ CHOICES = {
 }
 """Options that are one of a few words; the first is the default."""
 LANGUAGE = "en"
+OWN = "in a file for all, of conversations with a file of their own"
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,10 @@ class _Source:
     tree: Tree
     answers: Mapping[str, Sequence[Answer]]
     lines: Mapping[str, Sequence[Line]]
+
+    def counts(self, id_: str) -> dict[str, float]:
+        """What was read of a conversation in the files for all."""
+        return {**counts(self.lines.get(id_, ())), "scores": len(self.answers.get(id_, ()))}
 
 
 @dataclass(frozen=True)
@@ -111,10 +118,15 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     source = _open(src, wanted)
     rows, files, tally = CorpusRows(), dict[str, Path](), SkipCounter()
     left_out = [SkippedSession(name, "the folder's name cannot be an id. Rename it.") for name in source.tree.misnamed]
-    for id_ in sorted({*source.tree.conversations, *source.lines}):
+    ids, read = sorted({*source.tree.conversations, *source.lines}), account.current()
+    read.read("conversations", len(ids) + len(left_out))
+    for item in left_out:
+        read.left_out("conversations", "their names cannot be ids", 1, item.session_id)
+    for id_ in ids:
         of_session = SkipCounter()
         try:
-            _import(rows, files, source, id_, wanted, of_session)
+            with account.session("conversations", _shown(id_), source.counts(id_)):
+                _import(rows, files, source, id_, wanted, of_session)
         except UnitError as error:
             left_out.append(SkippedSession(_shown(id_), str(error)))
         except OSError as error:
@@ -123,10 +135,10 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
             )
         else:
             tally.take(of_session)
-    for id_ in source.answers:
-        if id_ not in source.tree.conversations and id_ not in source.lines:
-            tally.add("rated in the survey for all, but not here", _shown(id_))
-    return CorpusBuild(rows.tables(), (*_remarks(source, wanted), *tally.notes()), tuple(left_out), files)
+    for id_ in sorted(source.answers.keys() - {*ids}):
+        read.left_out("scores", "of conversations that are not here", len(source.answers[id_]), _shown(id_))
+    notes = (*_remarks(source, wanted), *tally.notes())
+    return CorpusBuild(rows.tables(), notes, tuple(left_out), files, usual_language=LANGUAGE)
 
 
 def _shown(id_: str) -> str:
@@ -183,6 +195,9 @@ def _read(source: _Source, conversation: Conversation, wanted: CandorOptions, ta
         name = source.tree.transcript.name
     lines = source.lines[id_] if path is None else read_lines(path, name)
     survey = conversation.file("survey.csv")
+    for what, many in source.counts(id_).items():
+        own = survey if what == "scores" else path
+        account.current().left_out(what, OWN, 0 if own is None else many, id_)
     answers = source.answers.get(id_, ()) if survey is None else read_answers(survey, column, id_)
     described = conversation.file("metadata.json")
     metadata = None if described is None else read_metadata(described)
@@ -202,9 +217,10 @@ def _scores(
             raise UnitError(f"{answer.place}: a second row of user {rater}. Keep the right one.")
         seen.add(rater)
         score = answer.score(question)
-        if score is not None:
+        if score is None:
+            account.current().left_out("scores", f"{question.column} is blank", 1, f"{id_}: {answer.place}")
+        else:
             scored[rater] = (rater, target, score)
-    tally.add(f"{question.column} is blank, that rating was left out", id_, len(seen) - len(scored))
     if not answers:
         tally.add("no answers to the survey, the session is unrated", id_)
     elif len(seen) == 1:
@@ -236,7 +252,7 @@ def _add(
     duration_s: float | None,
     wanted: CandorOptions,
 ) -> None:
-    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s, language=LANGUAGE)
+    rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s)
     for turn, cue in session.spoken.turns:
         rows.utterance(session.id, turn, cue.speaker, cue.text, cue.start_s, cue.end_s)
     question = wanted.question
@@ -257,12 +273,6 @@ def _add(
 
 def _tell(tally: SkipCounter, session: _Session, wanted: CandorOptions) -> None:
     spoken_turns = session.spoken
-    tally.add("turns without text were left out", session.id, spoken_turns.without_text)
-    tally.add(
-        "backchannels are no turns and were left out; turns that held some",
-        session.id,
-        spoken_turns.backchannels,
-    )
     tally.add("turns that begin before the last one ends (kept as they are)", session.id, spoken_turns.overlapping)
     tally.add("turns not in the order of their starts were put in order", session.id, spoken_turns.out_of_order)
     if wanted.middle is not None and len(spoken_turns.turns) < wanted.middle:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import read_table
 from apportion.corpus.importers.candor.folders import Conversation
 from apportion.corpus.importers.candor.survey import Metadata
@@ -20,6 +21,7 @@ BEHAVIOUR = ("timedelta", PERSON)
 UNREADABLE = "a recording that cannot be read was left out"
 HALF = "a speaker has no video of their own; the side-by-side one is not used, for nobody says whose half is whose"
 NO_STEREO = "no stereo mp3: a voice is only heard where the speaker's own video has sound"
+UNUSED = "of nobody alone, without picture or sound, or damaged"
 NO_SOUND = "sound without speakers was left out"
 
 
@@ -32,7 +34,10 @@ def recordings_of(
     """
     parts: list[TrackPart] = []
     durations = [0.0]
-    videos, shared = _by_name(conversation, ".mp4"), _by_name(conversation, ".mp3").get(conversation.id)
+    videos, sounds = conversation.files(FOLDER, ".mp4"), conversation.files(FOLDER, ".mp3")
+    shared = sounds.get(conversation.id)
+    for path in (*videos.values(), *sounds.values()):
+        account.current().recording(path, None)
     sound = _probed(shared, conversation, tally) if shared else None
     if sound is not None:
         durations.append(sound.duration_s or 0.0)
@@ -45,8 +50,10 @@ def recordings_of(
         if picture is not None and picture.has_video:
             durations.append(picture.duration_s or 0.0)
             parts.append(TrackPart(person, "video", picture.path))
-        elif picture is not None:
-            tally.add("a speaker's mp4 without a picture was left out", conversation.id, detail=picture.path.name)
+    for path in (*videos.values(), *sounds.values()):
+        if all(part.path != path for part in parts):
+            wanted = video or path.suffix.lower() == ".mp3"
+            account.current().unused(path, UNUSED if wanted else "films, which nobody asked for", conversation.id)
     if not parts:
         tally.add("no recording that can be used", conversation.id)
     elif shared is None:
@@ -69,16 +76,13 @@ def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Sk
         measured = {cells[table.position(PERSON)].strip() for _, cells in table.rows}
         if not measured:
             raise UnitError("it has no rows" if table.header else "it is empty")
+        table.use(*filter(None, table.header))
     except UnitError as error:
         tally.add(missing, conversation.id, detail=str(error))
         return []
     for person in sorted(people - measured):
         tally.add(f"a speaker has no rows in {PRECOMPUTED}", conversation.id, detail=person)
     return [TrackPart(person, "features", path) for person in sorted(people & measured)]
-
-
-def _by_name(conversation: Conversation, suffix: str) -> Mapping[str, Path]:
-    return conversation.files(FOLDER, suffix)
 
 
 def _probed(path: Path, conversation: Conversation, tally: SkipCounter) -> Recording | None:

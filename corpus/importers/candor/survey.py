@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import BLANK, number, read_head, read_table
 from apportion.corpus.files.textfile import read_json
 from apportion.corpus.importers.candor.folders import SAFE
@@ -31,6 +32,7 @@ SCALES: Mapping[str, tuple[float, float]] = {
     "good_for_advice": HUNDRED,
 }
 """Columns whose scale is documented; every other one needs the options ``low`` and ``high``."""
+IDS = ("user_id", "partner_id", "convo_id")
 BEFORE = ("pre_affect", "pre_arousal")
 """Asked before the conversation began."""
 
@@ -113,7 +115,7 @@ def read_all_answers(path: Path, column: str) -> dict[str, list[Answer]]:
 
 
 def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str | None, list[Answer]]:
-    table = read_table(path, name)
+    table = read_table(path, name, (*IDS, column))
     if not table.header and not needs_id:
         return {}
     user_at, cell_at, partner_at = table.position("user_id"), table.position(column), table.optional("partner_id")
@@ -125,6 +127,7 @@ def _answers(path: Path, name: str, column: str, *, needs_id: bool) -> dict[str 
         id_ = None if id_at is None else row[id_at].strip()
         answer = Answer(f"{name}, line {line}", row[user_at].strip(), known, row[cell_at].strip())
         by_conversation.setdefault(id_, []).append(answer)
+        account.current().read("scores")
     return by_conversation
 
 
@@ -136,7 +139,7 @@ def check_column(surveys: Sequence[Path], column: str) -> None:
     seen: dict[str, None] = {}
     for path in surveys:
         try:
-            header, _ = read_head(path, path.name)
+            header, _ = read_head(path, path.name, (*IDS, column))
         except UnitError:
             continue  # Told with its conversation.
         if column in header:

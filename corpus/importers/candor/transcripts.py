@@ -9,11 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from apportion.corpus import account
 from apportion.corpus.files.csvfile import BLANK, Table, number, read_table
-from apportion.corpus.importers.reading.transcripts import Cue
+from apportion.corpus.speakers.labels import Cue
 from apportion.foundation.errors import InputError, UnitError
 
 KINDS = ("cliffhanger", "backbiter", "audiophile")
+COLUMNS = ("speaker", "start", "stop", "utterance", "backchannel")
 NUMBER_NEEDED = "a number of seconds"
 MIDDLE = re.compile(r"(?:middle)?([0-9]{1,6})")
 
@@ -38,8 +40,6 @@ class Spoken:
     """
 
     turns: tuple[tuple[int, Cue], ...]
-    without_text: int
-    backchannels: int
     overlapping: int
     out_of_order: int
 
@@ -49,7 +49,7 @@ def read_lines(path: Path, name: str) -> list[Line]:
 
     Raises ``UnitError``: a file that cannot be read, is empty, is not CSV, or lacks a column.
     """
-    return [line for _, line in _lines(read_table(path, name), None)]
+    return [line for _, line in _lines(read_table(path, name, COLUMNS), None)]
 
 
 def read_all_lines(path: Path) -> dict[str, list[Line]]:
@@ -59,7 +59,7 @@ def read_all_lines(path: Path) -> dict[str, list[Line]]:
     """
     by_conversation: dict[str, list[Line]] = {}
     try:
-        table = read_table(path, path.name)
+        table = read_table(path, path.name, ("convo_id", *COLUMNS))
         for id_, line in _lines(table, table.position("convo_id")):
             by_conversation.setdefault(id_, []).append(line)
     except UnitError as error:
@@ -68,7 +68,7 @@ def read_all_lines(path: Path) -> dict[str, list[Line]]:
 
 
 def _lines(table: Table, id_at: int | None) -> list[tuple[str, Line]]:
-    at = [table.position(column) for column in ("speaker", "start", "stop", "utterance")]
+    at = [table.position(column) for column in COLUMNS[:4]]
     reaction_at = table.optional("backchannel")
     lines = []
     for line, row in table.rows:
@@ -76,13 +76,21 @@ def _lines(table: Table, id_at: int | None) -> list[tuple[str, Line]]:
         reaction = "" if reaction_at is None else row[reaction_at]
         id_ = "" if id_at is None else row[id_at].strip()
         lines.append((id_, Line(line, speaker.strip(), start, stop, " ".join(utterance.split()), reaction.strip())))
+    for what, many in counts([line for _, line in lines]).items():
+        account.current().read(what, many)
     return lines
+
+
+def counts(lines: Sequence[Line]) -> dict[str, float]:
+    """What the account of an import counts in these rows."""
+    heard = sum(line.backchannel.lower() not in BLANK for line in lines)
+    return {"cues": len(lines), "words": account.words_in(line.utterance for line in lines), "backchannels": heard}
 
 
 def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int | None) -> Spoken:
     """Check the rows of one conversation and make turns of them, or of the ``middle`` ones of those with text.
 
-    Backchannels that lie inside another person's turn are counted and never become turns.
+    Backchannels that lie inside another person's turn never become turns.
 
     Raises ``UnitError``: no row, a time that is no number, a turn that ends before it starts, a speaker who is not of
     ``people``, only one person who speaks.
@@ -101,10 +109,14 @@ def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int
     if len(speaking) < 2:
         who = f"only {speaking[0]} speaks" if speaking else "nobody says anything"
         raise UnitError(f"{name}: {who} in the {len(kept)} turns that are wanted; two people are needed.")
+    there, read = {line.line for _, line, _ in kept}, account.current()
+    for line, cue in cues:
+        place, read_here = f"{name}, line {line.line}", counts([line])
+        read.left_out("backchannels", "within another's turn", read_here.pop("backchannels"), place)
+        for what, many in read_here.items() if line.line not in there else ():
+            read.left_out(what, "outside of the middle" if cue.text else "without text", many, place)
     return Spoken(
         turns=tuple((turn, cue) for turn, _, cue in kept),
-        without_text=len(cues) - len(with_text),
-        backchannels=sum(line.backchannel.lower() not in BLANK for _, line, _ in kept),
         overlapping=sum(b.start_s < a.end_s for (_, _, a), (_, _, b) in pairwise(kept)),
         out_of_order=sum(b < a for a, b in pairwise(starts)),
     )

@@ -7,11 +7,13 @@ same rows in tags, with both selections where they add up. A row of ``data.txt``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
+from apportion.corpus import account
+from apportion.corpus.account import words_in
 from apportion.corpus.files.textfile import read_text
 from apportion.corpus.importers.reading.sources import source_files, stem
 from apportion.foundation.errors import InputError, UnitError
@@ -76,6 +78,12 @@ class Row:
         """What tells a row from the others."""
         return (self.counts, self.own, self.other, self.said)
 
+    def tell(self, what_became: Callable[[str, str, int], None], how: str) -> None:
+        """Tell the account that the whole row was left out or joined, with its turns and words."""
+        what_became("dialogues", how, 1)
+        what_became("turns", how, len(self.said) + 1)
+        what_became("words", how, words_in(text for _, text in self.said) + 1)
+
 
 @dataclass(frozen=True)
 class Damaged:
@@ -95,7 +103,7 @@ def read_rows(src: Path) -> tuple[Mapping[str, list[Row]], list[Damaged]]:
     """
     parts: dict[str, list[Row]] = {}
     damaged: list[Damaged] = []
-    paths = {stem(path): path for path in source_files(src, (".txt",))}
+    paths = {stem(path): path for path in source_files(src, (".txt",), FILES)}
     if src.is_dir() and ALL not in paths:
         raise InputError(f"{src}: there is no {ALL}.txt in it, which holds all rows. Name val.txt or test.txt itself.")
     if src.is_file() and stem(src) not in FILES:
@@ -104,9 +112,13 @@ def read_rows(src: Path) -> tuple[Mapping[str, list[Row]], list[Damaged]]:
     for name in (*HELD_OUT, ALL):
         if name in paths:
             part = TRAIN if name == ALL else name
-            found = [row for row in _rows(paths[name], part, damaged) if name != ALL or row.key not in held_out]
-            held_out.update(row.key for row in found)
-            parts[part] = found
+            parts[part] = []
+            for row in _rows(paths[name], part, damaged):
+                if name == ALL and row.key in held_out:
+                    row.tell(account.current().left_out, "in val or test, too")
+                else:
+                    parts[part].append(row)
+            held_out.update(row.key for row in parts[part])
     return {part: parts[part] for part in (TRAIN, *HELD_OUT) if part in parts}, damaged
 
 
@@ -114,10 +126,13 @@ def _rows(path: Path, part: str, damaged: list[Damaged]) -> Iterator[Row]:
     lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), start=1) if line.strip()]
     if not any(_PLAIN.fullmatch(line) or _TAGGED.fullmatch(line) for _, line in lines):
         raise InputError(f"{path}: no row of Deal or No Deal in it (counts and values, dialogue, <selection>).")
+    account.current().read("dialogues", len(lines))
     for number, line in lines:
         place = f"{path.name}, line {number}"
         try:
-            yield row_of(line, place)
+            with account.session("dialogues", place):
+                row = row_of(line, place)
+            yield row
         except UnitError as error:
             damaged.append(Damaged(part, number, f"{place}: {error}"))
 
@@ -130,11 +145,13 @@ def row_of(line: str, place: str) -> Row:
     found = _PLAIN.fullmatch(line) or _TAGGED.fullmatch(line)
     if found is None:
         raise UnitError(f"no row of counts and values, dialogue and selection: {shortened(line)!r}.")
+    pieces = found["said"].split(" <eos> ")
+    account.current().said("turns", [words.partition(" ")[2] for words in pieces])
     counts, own = _counts_and_values(found["own"])
     counts_of_other, other = _counts_and_values(found["other"])
     if counts != counts_of_other:
         raise UnitError(f"the counts are {counts} for one and {counts_of_other} for the other.")
-    *said, (ended_by_you, last) = [_said(words) for words in found["said"].split(" <eos> ")]
+    *said, (ended_by_you, last) = [_said(words) for words in pieces]
     if last != "<selection>" or not said:
         raise UnitError("the dialogue does not end with <selection> after something that was said.")
     tagged = "both" not in found.groupdict()

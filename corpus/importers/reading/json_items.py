@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
 from apportion.corpus.files.jsontext import kind_of
 from apportion.corpus.files.textfile import BrokenLine, parse_json, parse_lines, read_text
 from apportion.foundation.errors import UnitError
@@ -49,11 +51,15 @@ SHAPE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, UnitError)
 
 @dataclass(frozen=True)
 class Item:
-    """One object and its place in the file; ``found`` is empty where it is broken, and ``fault`` says how."""
+    """One object and its place in the file; ``fault`` says how it is broken, and ``found`` what can be read even so.
+
+    ``holds``: how much of what the account has read is in it, where it is made of several rows.
+    """
 
     place: str
     found: dict[str, Any]
     fault: str = ""
+    holds: Mapping[str, int] | None = None
 
     def value(self) -> dict[str, Any]:
         """The object. Raises ``UnitError``: it is broken."""
@@ -62,16 +68,20 @@ class Item:
         return self.found
 
 
-def json_items(path: Path) -> list[Item]:
-    """Every line or item of a file, plain or gzip; blank lines are passed over.
+def json_items(path: Path, what: str | None) -> list[Item]:
+    """Every line or item of a file, plain or gzip; blank lines are passed over. ``what`` the account calls them; None:
+    whoever calls counts them, once it is clear what they are.
 
     Raises ``InputError``: a file that cannot be read, is not UTF-8, or a JSON array that is not JSON (file, line and
     column).
     """
     text = read_text(path)
-    if text.lstrip().startswith("["):
-        return [_item(f"item {number}", value) for number, value in enumerate(parse_json(text, path), start=1)]
-    return [_item(f"line {line}", value) for line, value in parse_lines(text)]
+    is_array = text.lstrip().startswith("[")
+    values = enumerate(parse_json(text, path), start=1) if is_array else parse_lines(text)
+    items = [_item(f"{'item' if is_array else 'line'} {number}", value) for number, value in values]
+    if what is not None:
+        account.current().read(what, len(items))
+    return items
 
 
 def _item(place: str, value: Any) -> Item:
@@ -79,6 +89,16 @@ def _item(place: str, value: Any) -> Item:
         return Item(place, value)
     message = value.message if isinstance(value, BrokenLine) else f"an object is needed, got {kind_of(value)}."
     return Item(place, {}, message)
+
+
+def texts_in(entries: Any, *keys: str) -> list[str]:
+    """The texts of a list's objects, each under the first of ``keys`` that it has: what is there, whatever the shape.
+
+    For the account, which counts before anything is checked.
+    """
+    objects = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    found = [next((entry[key] for key in keys if key in entry), None) for entry in objects]
+    return [text for text in found if isinstance(text, str)]
 
 
 def first_fault(items: list[Item]) -> str:

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from apportion.corpus import account
 from apportion.corpus.builder import CorpusRows
 
 
@@ -15,19 +16,24 @@ class LabelsOfEarlierTurns:
 
     name: str
     scale: tuple[float, float]
-    dropped: int = 0
-    merged: int = 0
     _values: dict[tuple[int, str | None], list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def judge(self, target_turn: int | None, values: list[float], annotators: list[str | None]) -> None:
         """Judgements of ``target_turn`` (None: nothing of the target came before, so they are dropped)."""
+        account.current().read("labels", len(values))
         if target_turn is None:
-            self.dropped += len(values)
+            account.current().left_out("labels", "come before any turn that they could judge", len(values))
             return
         for value, annotator in zip(values, annotators, strict=True):
             values_of_turn = self._values[target_turn, annotator]
-            self.merged += bool(values_of_turn)
+            if values_of_turn:
+                account.current().joined("labels", "judge a turn that has one already: the mean of them is there")
             values_of_turn.append(value)
+
+    def misplaced(self, many: int) -> None:
+        """So many stand on turns of the target itself, which nobody judges there."""
+        account.current().read("labels", many)
+        account.current().left_out("labels", "on turns of who is judged", many)
 
     def flush(self, rows: CorpusRows, session_id: str) -> None:
         """Add the labels of the session to ``rows`` and start anew."""
@@ -38,14 +44,3 @@ class LabelsOfEarlierTurns:
     def discard(self) -> None:
         """Forget the labels of a session that is left out."""
         self._values.clear()
-
-    def notes(self, target: str) -> tuple[str, ...]:
-        """What was dropped and merged, where anything was."""
-        notes = []
-        if self.dropped:
-            notes.append(f"{self.dropped:,} turn labels come before any {target} turn and were dropped")
-        if self.merged:
-            notes.append(
-                f"{self.merged:,} turn labels follow a {target} turn that has one already: the mean of them was kept"
-            )
-        return tuple(notes)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from apportion.corpus.files.textfile import read_text
-from apportion.foundation.did_you_mean import did_you_mean
+from apportion.corpus import account
+from apportion.corpus.files.csvfile import decimal_mark, number, parse_table
+from apportion.corpus.files.csvtext import read_letters
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.truncate import shortened
 
 NEEDED = ("rater", "target", "name", "score", "low", "high")
+OPTIONAL = ("annotator", "higher_is_better")
+FIGURES = ("score", "low", "high")
 TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
 
@@ -33,10 +34,11 @@ class Score:
 
 @dataclass(frozen=True)
 class Row:
-    """One row as text, with the place to name in messages."""
+    """One row as text, with the place to name in messages, and what stands before the decimals of its figures."""
 
     place: str
     values: Mapping[str, str]
+    decimal: str = "."
 
     def score(self) -> Score:
         """The row as a score.
@@ -46,18 +48,12 @@ class Row:
         for column in ("rater", "target", "name"):
             if not self.values[column]:
                 raise UnitError(f"{self.place}, column {column}: empty. Fill it in.")
-        score, low, high = (self._number(column) for column in ("score", "low", "high"))
+        score, low, high = (self._number(column) for column in FIGURES)
         rater, target, name = (self.values[column] for column in ("rater", "target", "name"))
         return Score(rater, target, name, score, low, high, self.values.get("annotator") or None, self._higher())
 
     def _number(self, column: str) -> float:
-        try:
-            value = float(self.values[column])
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise UnitError(f"{self.place}, column {column}: {self.values[column]!r}; a number is needed.")
-        return value
+        return number(self.values[column], f"{self.place}, column {column}", "a number", self.decimal)
 
     def _higher(self) -> bool:
         given = (self.values.get("higher_is_better") or TRUE[0]).lower()
@@ -69,21 +65,32 @@ class Row:
 def read_ratings(path: Path, session_id: str | None = None) -> dict[str, list[Row]]:
     """The rows of a ``ratings.csv`` by session; ``session_id`` is the session where the file has no such column.
 
-    Raises ``InputError``: a file that cannot be read, or a missing column (with the nearest that is there).
+    Raises ``InputError``: a file that cannot be read, a missing column (with the nearest that is there), a row that has
+    more or fewer cells than there are columns, or a line break in one.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    header = [name.strip().lower() for name in reader.fieldnames or []]
-    reader.fieldnames = header
-    for column in NEEDED if session_id is not None else ("session_id", *NEEDED):
-        if column not in header:
-            hint = did_you_mean(column, header, "Add it.", after=" Rename it.")
-            raise InputError(f"{path}: no column {column!r}; {hint} Found: {', '.join(header) or 'none'}.")
-    by_session: dict[str, list[Row]] = {}
+    text = read_letters(path)
+    needed = NEEDED if session_id is not None else ("session_id", *NEEDED)
     try:
-        for values in reader:
-            row = {key: (values.get(key) or "").strip() for key in header}
-            id_ = row.get("session_id") or session_id or ""
-            by_session.setdefault(id_, []).append(Row(f"{path.name}, line {reader.line_num}", row))
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not readable CSV ({error}). Correct that line.") from None
+        table = parse_table(text, path, str(path), ("session_id", *NEEDED, *OPTIONAL))
+        for column in needed:
+            table.position(column, "Add it.")
+        for column in ("session_id", *OPTIONAL):
+            table.optional(column)
+        rows = list(table.rows)
+    except UnitError as error:
+        raise InputError(str(error)) from None
+    mark = decimal_mark((row[table.header.index(column)] for _, row in rows for column in FIGURES), table.delimiter)
+    account.current().read("scores", len(rows))
+    by_session: dict[str, list[Row]] = {}
+    for line, cells in rows:
+        values = {column: cell.strip() for column, cell in zip(table.header, cells, strict=True)}
+        for column, value in values.items():
+            if len(value.splitlines()) > 1:
+                raise InputError(
+                    f"{path}, line {line}, column {column}: {shortened(value)!r} goes over several lines; a quote is "
+                    "left open. Close it."
+                )
+        by_session.setdefault(values.get("session_id") or session_id or "", []).append(
+            Row(f"{path.name}, line {line}", values, mark)
+        )
     return by_session

@@ -6,48 +6,89 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus import account
 from apportion.corpus.files.textfile import read_json
+from apportion.corpus.importers.reading.asking import choose
+from apportion.corpus.recordings.presentation import Presentation, SoundTrack, present
+from apportion.corpus.speakers.names import clean_name, same_name
 from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import UnitError
 
-SUFFIXES = frozenset(
-    [
-        ".mp4",
-        ".mov",
-        ".mkv",
-        ".webm",
-        ".avi",
-        ".m4v",
-        ".mpg",
-        ".mpeg",
-        ".wav",
-        ".mp3",
-        ".m4a",
-        ".flac",
-        ".ogg",
-        ".opus",
-        ".aac",
-        ".aif",
-        ".aiff",
-        ".wma",
-    ]
+FILMS = (
+    ".mp4",
+    ".m4v",
+    ".mov",
+    ".3gp",
+    ".3g2",
+    ".mkv",
+    ".webm",
+    ".avi",
+    ".flv",
+    ".wmv",
+    ".asf",
+    ".mpg",
+    ".mpeg",
+    ".ts",
 )
+SOUNDS = (
+    ".wav",
+    ".w64",
+    ".mp3",
+    ".m4a",
+    ".m4b",
+    ".flac",
+    ".ogg",
+    ".oga",
+    ".opus",
+    ".aac",
+    ".ac3",
+    ".amr",
+    ".aif",
+    ".wma",
+)
+SUFFIXES = frozenset((*FILMS, ".mts", ".m2ts", ".ogv", *SOUNDS, ".aiff", ".caf", ".au"))
 CHANNEL_MAP = "channel_map.json"
 HALVES = {"L": "left", "R": "right"}
+REMEDY = "Say which: -o sound_track={0} (it counts for every file in which several sound)."
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What a file holds: when it ends, whether there is a picture, and how many audio channels.
+    """A file and what it presents: its end, its pictures, and the sound ``track`` that counts, None without any.
 
-    ``duration_s`` counts from presentation time 0, as the session's clock does; None where the header does not say.
+    ``asked``: whether several sound, and somebody said which counts.
     """
 
     path: Path
-    duration_s: float | None
-    has_video: bool
-    audio_channels: int
+    presentation: Presentation
+    track: SoundTrack | None
+    asked: bool
+
+    @property
+    def duration_s(self) -> float | None:
+        """From presentation time 0, as the session's clock counts; None where nobody can know."""
+        return self.presentation.end_s
+
+    @property
+    def has_video(self) -> bool:
+        """Whether there is a picture."""
+        return self.presentation.videos > 0
+
+    @property
+    def audio_channels(self) -> int:
+        """Of the track that counts; 0 without any."""
+        return 0 if self.track is None else self.track.channels
+
+    @property
+    def chosen(self) -> str | None:
+        """What to say of the tracks: nothing where there was nothing to choose."""
+        return None if self.track is None else self.presentation.chosen(self.track, self.asked)
+
+    def channel(self, side: str | None = None) -> str | None:
+        """What the media table says of the sound, or of one ``side`` of it."""
+        if self.track is None or not (self.asked or self.track.number):
+            return side
+        return f"track{self.track.number}{':' if side else ''}{side or ''}"
 
 
 @dataclass(frozen=True)
@@ -60,27 +101,23 @@ class TrackPart:
     channel: str | None = None
 
 
-def probe(path: Path) -> Recording:
-    """Look into a recording's header. Raises ``UnitError``: zero bytes, damaged, or neither sound nor picture."""
-    import av
+def probe(path: Path, sound_track: int | None = None) -> Recording:
+    """Look into a recording; ``sound_track`` is the one that is meant where several sound. None: a person is asked.
 
-    if path.stat().st_size == 0:
-        raise UnitError(f"{path.name}: the file has zero bytes. Copy or export the recording again.")
-    try:
-        # A playlist in disguise must not make this machine fetch anything.
-        with av.open(str(path), options={"protocol_whitelist": "file"}) as container:
-            cover = av.stream.Disposition.attached_pic
-            # A stream of a codec that nobody knows has no context, and can be neither heard nor seen.
-            video = [s for s in container.streams.video if s.codec_context and not s.disposition & cover]
-            sound = [s for s in container.streams.audio[:1] if s.codec_context]
-            channels = sound[0].channels if sound else 0
-            duration = None if container.duration is None else header_clock(container).end_s
-    except (av.error.FFmpegError, OSError) as error:
-        cause = getattr(error, "strerror", None) or error
-        raise UnitError(f"{path.name}: not a readable recording ({cause}). Copy or export it again.") from None
-    if not video and not channels:
+    Raises ``UnitError``: zero bytes, damaged, neither sound nor picture, several sound tracks and none is meant.
+    """
+    presentation = present(path, path.name)
+    account.current().recording(path, presentation.end_s)
+    if not presentation.videos and not presentation.sounds:
         raise UnitError(f"{path.name}: neither sound nor picture in it. Copy or export it again.")
-    return Recording(path, duration, bool(video), channels)
+    sounding = {str(track): track.number for track in presentation.sounds if track.sounds}
+    several = len(sounding) > 1
+    if several and sound_track is None:
+        chosen = choose(
+            f"{path.name}: {len(sounding)} of its sound tracks sound. Whose voice is meant?", list(sounding)
+        )
+        sound_track = None if chosen is None else sounding[chosen]
+    return Recording(path, presentation, presentation.sound(sound_track if several else None, REMEDY), several)
 
 
 def read_channel_map(path: Path, speakers: Sequence[str]) -> dict[str, str]:
@@ -97,21 +134,16 @@ def read_channel_map(path: Path, speakers: Sequence[str]) -> dict[str, str]:
             raise UnitError(
                 f"{path.name}: side {side!r}; allowed: {', '.join(HALVES)} (channel, or half of the picture)."
             )
-    sides = {side: same_name(name, speakers) or name for side, name in by_side.items()}
+    sides = {side: same_name(name, speakers) or clean_name(name) for side, name in by_side.items()}
     if len(set(sides.values())) < len(sides):
         raise UnitError(f"{path.name}: {sides['L']!r} is on both sides. Name two people.")
     return sides
 
 
-def same_name(name: str, names: Sequence[str]) -> str | None:
-    """``name`` as it is spelt in ``names``, upper and lower case aside; None where it is not there."""
-    return next((known for known in names if known.casefold() == name.casefold()), None)
-
-
 def track_parts(
     recordings: Sequence[Recording], speakers: Sequence[str], sides: Mapping[str, str]
-) -> tuple[list[TrackPart], list[str]]:
-    """One part a speaker and kind, and notes on what a file lacks.
+) -> tuple[list[TrackPart], list[str], list[str]]:
+    """One part a speaker and kind, notes on what a file lacks, and what had to be chosen.
 
     A file named after a speaker is theirs; any other is shared, and ``sides`` says whose the halves are. A speaker's
     own file goes before a shared one, a file of sound alone before the sound of a video.
@@ -120,6 +152,7 @@ def track_parts(
     """
     best: dict[tuple[str, str], tuple[int, TrackPart]] = {}
     notes: list[str] = []
+    chosen: list[str] = []
     for recording in recordings:
         owner = same_name(recording.path.stem, [*speakers, *sides.values()])
         if owner is None and not sides:
@@ -129,24 +162,43 @@ def track_parts(
                 f"{recording.path.name}: belongs to no speaker ({', '.join(speakers)}); {hint}"
                 f"Name it after its speaker, or say in {CHANNEL_MAP} who is on which side."
             )
-        owned = [TrackPart(owner, kind, recording.path) for kind in _kinds(recording)] if owner else []
+        owned = list(_owned(recording, owner)) if owner else []
         tracks = owned or list(_shared(recording, sides, notes))
         rank = 2 * (owner is None) + recording.has_video
+        chosen += [recording.chosen] if recording.chosen and tracks else []
         for part in tracks:
             key = (part.speaker, part.kind)
+            if key in best and rank == best[key][0]:
+                chosen.append(_second(part, best[key][1]))
             if key not in best or rank < best[key][0]:
                 best[key] = (rank, part)
-    return [part for _, part in best.values()], notes
+    parts = [part for _, part in best.values()]
+    for recording in recordings:
+        if all(part.path != recording.path for part in parts):
+            account.current().unused(recording.path, "their people have others, or no channel of their own")
+    return parts, notes, chosen
 
 
-def _kinds(recording: Recording) -> list[str]:
-    return ["video"] * recording.has_video + ["audio"] * (recording.audio_channels > 0)
+def _second(part: TrackPart, first: TrackPart) -> str:
+    """Two recordings of equal right to one person: nobody says which of them shows the session."""
+    what = "films" if part.kind == "video" else "sound files"
+    return (
+        f"{part.speaker} has two {what}: {first.path.name} is used and {part.path.name} is not. Take the one that does "
+        "not belong to this session out of the folder, or join them"
+    )
+
+
+def _owned(recording: Recording, owner: str) -> Iterator[TrackPart]:
+    if recording.has_video:
+        yield TrackPart(owner, "video", recording.path)
+    if recording.audio_channels:
+        yield TrackPart(owner, "audio", recording.path, recording.channel())
 
 
 def _shared(recording: Recording, sides: Mapping[str, str], notes: list[str]) -> Iterator[TrackPart]:
     if recording.has_video:
         yield from (TrackPart(name, "video", recording.path, HALVES[side]) for side, name in sides.items())
     if recording.audio_channels >= 2:
-        yield from (TrackPart(name, "audio", recording.path, side) for side, name in sides.items())
+        yield from (TrackPart(name, "audio", recording.path, recording.channel(side)) for side, name in sides.items())
     elif recording.audio_channels == 1:
         notes.append(f"{recording.path.name} has one audio channel for all its speakers: its sound is not used")

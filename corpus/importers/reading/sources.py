@@ -7,10 +7,16 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from apportion.corpus import account
 from apportion.corpus.files.textfile import check_regular, not_a_file
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 
+LANGUAGE = "language"
+SHARED_OPTIONS: Mapping[str, str] = {
+    LANGUAGE: "the language of all sessions, such as en (default: as the data have it, else by the words)"
+}
+"""What every importer's corpus can be told, beside the importer's own options."""
 MOST = 10**9
 """The largest number of anything that an option may ask for."""
 
@@ -19,9 +25,9 @@ def check_options(kind: str, options: Mapping[str, str], allowed: Collection[str
     """Refuse an option that the importer ``kind`` does not know, with the nearest that it does."""
     for key in options:
         if key not in allowed:
-            hint = did_you_mean(key, allowed, "leave it out.")
-            known = ", ".join(allowed) or "none"
-            raise InputError(f"import {kind}: unknown option {key!r}; {hint} Allowed: {known}.")
+            known = dict.fromkeys((*allowed, *SHARED_OPTIONS))
+            hint = did_you_mean(key, known, "leave it out.")
+            raise InputError(f"import {kind}: unknown option {key!r}; {hint} Allowed: {', '.join(known)}.")
 
 
 def number_option(kind: str, options: Mapping[str, str], key: str) -> float | None:
@@ -64,8 +70,10 @@ def scale_options(kind: str, options: Mapping[str, str]) -> tuple[float, float] 
 COMPRESSED = ".gz"
 
 
-def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
+def source_files(src: Path, suffixes: tuple[str, ...], stems: Collection[str] = ()) -> list[Path]:
     """``src`` itself, or the files in the folder ``src`` that end in one of ``suffixes`` (plain or gzip), sorted.
+
+    ``stems``: only files of these names count, where any are given.
 
     Raises ``InputError``: ``src`` is missing or a pipe, the folder has no such file or something else of such a name,
     or two files have the same name but for the ending.
@@ -76,7 +84,14 @@ def source_files(src: Path, suffixes: tuple[str, ...]) -> list[Path]:
     if src.is_file():
         return [src]
     endings = tuple(suffix + gz for suffix in suffixes for gz in ("", COMPRESSED))
-    files = sorted(path for path in src.iterdir() if path.name.lower().endswith(endings))
+    there = sorted(src.iterdir())
+    files = [path for path in there if path.name.lower().endswith(endings) and (not stems or stem(path) in stems)]
+    read = account.current()
+    read.read("files", len(there))
+    read.kept("files", len(files))
+    wanted = ", ".join(name + suffix for name in stems or "*" for suffix in suffixes)
+    for path in there:
+        read.left_out("files", f"of another name than {wanted}", path not in files, path.name)
     for path in files:
         if not path.is_file():
             raise InputError(

@@ -2,182 +2,136 @@
 
 from __future__ import annotations
 
-import csv
-import html
-import io
 import math
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus import account
+from apportion.corpus.files.csvfile import parsed
 from apportion.corpus.files.textfile import read_bytes, read_json, read_text
+from apportion.corpus.importers.reading.captions import read_captions
+from apportion.corpus.importers.reading.time_unit import MILLISECONDS, TimeUnit, check_pace
+from apportion.corpus.importers.reading.transcript_table import read_cues
+from apportion.corpus.importers.reading.whisperx import segment_parts
+from apportion.corpus.speakers.labels import Said
+from apportion.corpus.speakers.names import clean_name
+from apportion.corpus.speakers.settle import EMPTY
 from apportion.foundation.errors import UnitError
+from apportion.foundation.safe_text import is_seen
 
-SPEAKER_PREFIX = re.compile(r"^\s*([^:\n]{1,60}?)\s*:\s+(.*)$", re.DOTALL)
-VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>(.*?)(?=<v[.\s]|$)", re.DOTALL)
-TAG = re.compile(r"<[^>]*>")
+CAPTIONS = (".vtt", ".srt")
+"""Formats in which a label may be no more than the beginning of a text."""
+POINTS = "points, which last no time"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-CSV_COLUMNS = {
-    "speaker": ("speaker",),
-    "start": ("start", "start_s"),
-    "end": ("stop", "end", "stop_s", "end_s"),
-    "text": ("utterance", "text"),
-}
+TABLES = (".csv", ".tsv")
+UNITLESS = (*TABLES, ".json")
+"""Endings of transcripts whose times are bare figures."""
 
 
-@dataclass(frozen=True)
-class Cue:
-    """What one speaker said from ``start_s`` to ``end_s`` (seconds on the session clock)."""
+def read_transcript(path: Path, unit: TimeUnit | None = None) -> list[Said]:
+    """What was said, in the order of the file, whose format the ending of its name tells (`READERS`).
 
-    speaker: str
-    text: str
-    start_s: float
-    end_s: float
+    ``unit``: of times that are bare figures (`UNITLESS`); None: seconds, unless columns are named otherwise.
 
-
-@dataclass(frozen=True)
-class Transcript:
-    """The cues in the order of their starts; ``unattributed`` counts pieces without a speaker that were left out."""
-
-    cues: tuple[Cue, ...]
-    unattributed: int = 0
-
-
-def read_transcript(path: Path) -> Transcript:
-    """Read a transcript, its format told by the ending of its name (`READERS`).
-
-    Raises ``UnitError``: a cue without a speaker or with impossible times, a damaged file, no cue at all.
-    ``InputError``: a file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
+    Raises ``UnitError``: a cue with impossible times, times that are likely in another unit, a damaged file, nothing
+    said. ``InputError``: a file that cannot be read, is empty, or is not UTF-8 (file, line, byte).
     """
-    cues, unattributed = READERS[path.suffix.lower()](path)
-    if not cues:
+    ending = path.suffix.lower()
+    said = _table(path, unit) if ending in TABLES else READERS[ending](path)
+    if unit == MILLISECONDS and ending in UNITLESS and ending not in TABLES:
+        said = [replace(piece, start_s=piece.start_s / 1000, end_s=piece.end_s / 1000) for piece in said]
+    if ending in UNITLESS:
+        check_pace(path.name, ((piece.text, piece.start_s, piece.end_s) for piece in said), unit)
+    if not any(piece.text or piece.written for piece in said):
         raise UnitError(f"{path.name}: no speech of a known speaker in it. Check the export.")
-    return Transcript(tuple(sorted(cues, key=lambda cue: cue.start_s)), unattributed)
+    return said
 
 
-def _captions(path: Path) -> tuple[list[Cue], int]:
-    """WebVTT (voice tags ``<v Alice>``) and SRT; both may say "Alice: text" instead."""
-    import webvtt
-
-    text = read_text(path)
-    kind = path.suffix.lower().removeprefix(".")
-    try:
-        captions = webvtt.from_buffer(io.StringIO(text), format=kind).captions
-    except (webvtt.errors.MalformedFileError, webvtt.errors.MalformedCaptionError) as error:
-        raise UnitError(f"{path.name}: not a readable {kind.upper()} file ({error}). Export it again.") from None
-    lost = sum("-->" in line for line in text.split("\n")) - len(captions)
-    if lost > 0:
-        # The library passes over cues that it cannot read; a hole in a transcript must not go unseen.
-        raise UnitError(f"{path.name}: {lost} cues have times that cannot be read; write them as 00:00:01.500.")
-    cues = []
-    for number, caption in enumerate(captions, start=1):
-        place = f"{path.name}, cue {number} ({caption.start})"
-        times = (_seconds(caption.start_time), _seconds(caption.end_time))
-        cues += [_cue(place, speaker, said, *times) for speaker, said in _voices(place, caption.raw_text)]
-    return cues, 0
-
-
-def _voices(place: str, raw: str) -> list[tuple[str, str]]:
-    """(speaker, text) of every voice in a cue, without tags and entities."""
-    voices = [match.groups() for match in VOICE.finditer(raw)] or [
-        match.groups() for match in [SPEAKER_PREFIX.match(TAG.sub("", raw))] if match
-    ]
-    if not voices:
-        raise UnitError(f'{place}: no speaker. Write "<v Alice>text" (WebVTT) or "Alice: text".')
-    return [(html.unescape(speaker), html.unescape(TAG.sub("", said))) for speaker, said in voices]
-
-
-def _seconds(stamp: Any) -> float:
-    return float(stamp.hours * 3600 + stamp.minutes * 60 + stamp.seconds + stamp.milliseconds / 1000)
-
-
-def _textgrid(path: Path) -> tuple[list[Cue], int]:
+def _textgrid(path: Path) -> list[Said]:
     """One interval tier a speaker, named after the speaker; empty intervals are silence."""
     from praatio import textgrid
 
     if not read_bytes(path).startswith(UTF16_BOMS):
         read_text(path)  # Says where the file is not UTF-8; praatio would not.
     try:
-        grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=False, reportingMode="silence")
+        grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=True, reportingMode="silence")
     except Exception as error:  # praatio lets whatever its parser runs into escape.
         raise UnitError(
             f"{path.name}: not a readable TextGrid ({type(error).__name__}: {error}). Save it again in Praat."
         ) from None
-    cues = []
+    cues, read = [], account.current()
     for tier in grid.tiers:
-        if isinstance(tier, textgrid.IntervalTier):
-            for entry in tier.entries:
-                place = f"{path.name}, tier {tier.name!r}, {entry.start:g} s"
+        read.said("cues", labels := [entry.label for entry in tier.entries])
+        if not isinstance(tier, textgrid.IntervalTier):
+            read.left_out("cues", POINTS, len(labels), f"{path.name}, tier {tier.name!r}")
+            read.left_out("words", POINTS, account.words_in(labels), f"{path.name}, tier {tier.name!r}")
+            continue
+        for entry in tier.entries:
+            place = f"{path.name}, tier {tier.name!r}, {entry.start:g} s"
+            if entry.label.strip():
                 cues.append(_cue(place, tier.name, entry.label, entry.start, entry.end))
-    return cues, 0
+            else:
+                read.left_out("cues", EMPTY, 1, place)
+    return cues
 
 
-def _whisperx(path: Path) -> tuple[list[Cue], int]:
-    """WhisperX after diarisation: ``{"segments": [{"speaker", "start", "end", "text"}, ...]}``."""
+def _whisperx(path: Path) -> list[Said]:
+    """WhisperX after diarisation: ``{"segments": [{"speaker", "start", "end", "text", "words"}, ...]}``."""
     document = read_json(path)
     segments = document.get("segments") if isinstance(document, dict) else None
     if not isinstance(segments, list):
         raise UnitError(f'{path.name}: no list "segments". Only WhisperX\'s JSON is read; or give a VTT, SRT or CSV.')
-    cues, unattributed = [], 0
+    cues: list[Said] = []
+    read = account.current()
+    read.read("cues", len(segments))
     for number, segment in enumerate(segments, start=1):
         place = f"{path.name}, segment {number}"
         if not isinstance(segment, dict):
             raise UnitError(f"{place}: an object is needed.")
-        if segment.get("speaker") is None:
-            unattributed += 1
-            continue
-        cues.append(_cue(place, *(segment.get(key) for key in ("speaker", "text", "start", "end"))))
-    if unattributed == len(segments) and segments:
+        words = account.words_in([str(segment.get("text") or "")])
+        read.read("words", words)
+        for part, (speaker, *rest) in enumerate(segment_parts(place, segment)):
+            if speaker is None:
+                read.left_out("cues", "without a speaker", 1, place)
+                read.left_out("words", "without a speaker", words, place)
+            else:
+                cues.append(replace(_cue(place, speaker, *rest), opens=part == 0))
+    if segments and not cues:
         raise UnitError(f"{path.name}: no segment has a speaker. Run WhisperX with --diarize.")
-    return cues, unattributed
+    return cues
 
 
-def _table(path: Path) -> tuple[list[Cue], int]:
-    """CSV with a header: speaker, start (or start_s), stop (or end, end_s), utterance (or text)."""
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
-    header = [name.strip().lower() for name in reader.fieldnames or []]
-    reader.fieldnames = header
-    columns = {key: _csv_column(path, header, key, names) for key, names in CSV_COLUMNS.items()}
-    try:
-        return [_csv_cue(path, reader.line_num, row, columns) for row in reader], 0
-    except csv.Error as error:
-        raise UnitError(f"{path.name}, line {reader.line_num}: not readable CSV ({error}).") from None
+def _table(path: Path, unit: TimeUnit | None = None) -> list[Said]:
+    """CSV or TSV with a header (`apportion.corpus.importers.reading.transcript_table`)."""
+    return [_cue(*cue) for cue in read_cues(path, unit)]
 
 
-def _csv_column(path: Path, header: list[str], key: str, names: tuple[str, ...]) -> str:
-    present = next((name for name in names if name in header), None)
-    if present is None:
-        raise UnitError(
-            f"{path.name}: no column for the {key}; allowed: {', '.join(names)}. Found: {', '.join(header) or 'none'}."
-        )
-    return present
-
-
-def _csv_cue(path: Path, line: int, row: Mapping[str, str | None], columns: Mapping[str, str]) -> Cue:
-    values = {key: row[name] for key, name in columns.items()}
-    return _cue(f"{path.name}, line {line}", values["speaker"], values["text"], values["start"], values["end"])
-
-
-def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Cue:
-    """A checked cue; times may be numbers or their text."""
-    if not isinstance(speaker, str) or not speaker.strip() or not isinstance(text, str):
+def _cue(place: str, speaker: Any, text: Any, start: Any, end: Any) -> Said:
+    """A checked piece whose speaker the format names; times may be numbers or their text."""
+    if not isinstance(speaker, str) or not clean_name(speaker) or not isinstance(text, str):
         raise UnitError(f"{place}: speaker {speaker!r} and text {text!r}; both must be texts, the speaker not empty.")
-    try:
-        start_s, end_s = float(start), float(end)
-    except (TypeError, ValueError):
-        start_s = end_s = math.nan
+    start_s, end_s = _figure(start), _figure(end)
     if not (math.isfinite(start_s) and math.isfinite(end_s)):
-        raise UnitError(f"{place}: start {start!r} and end {end!r}; numbers of seconds are needed.")
+        raise UnitError(f"{place}: start {start!r} and end {end!r}; numbers of seconds are needed, such as 1.5.")
     if end_s < start_s or start_s < 0:
         raise UnitError(f"{place}: from {start_s:g} s to {end_s:g} s; 0 <= start <= end is needed.")
-    return Cue(speaker.strip(), " ".join(text.split()), start_s, end_s)
+    said = " ".join(text.split()) if is_seen(text) else ""
+    return Said(place, said, start_s, end_s, clean_name(speaker), sure=True, written=said)
 
 
-READERS: Mapping[str, Callable[[Path], tuple[list[Cue], int]]] = {
-    ".vtt": _captions,
-    ".srt": _captions,
+def _figure(value: Any) -> float:
+    """A time as a number; NaN where it is none."""
+    found = parsed(value) if isinstance(value, str) else value
+    try:
+        return math.nan if found is None else float(found)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+READERS: Mapping[str, Callable[[Path], list[Said]]] = {
+    **dict.fromkeys(CAPTIONS, read_captions),
     ".textgrid": _textgrid,
     ".json": _whisperx,
     ".csv": _table,

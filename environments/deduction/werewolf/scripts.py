@@ -22,7 +22,6 @@ from apportion.environments.deduction.werewolf.posterior import (
     weighted,
 )
 from apportion.environments.deduction.werewolf.rules import (
-    CHECK,
     CHECKED,
     GUARD,
     KILL,
@@ -72,8 +71,7 @@ class Claims:
             return draws.choice(seers or [seat for seat in aims if set(talk.suspected) & set(pack_of(facts))] or aims)
         if kind == GUARD:
             return draws.choice(seers or aims)
-        assert kind == CHECK
-        unseen = [seat for seat in aims if seat not in seen_by(facts)]
+        unseen = [seat for seat in aims if seat not in seen_by(facts)]  # A check.
         return draws.choice([seat for seat in unseen if seat in talk.suspected] or unseen or aims)
 
     def suspect(self, facts: PrivateInformation, talk: Talk, draws: Random) -> tuple[int, float]:
@@ -158,7 +156,6 @@ class BayesianAgent:
         chances = posterior(facts)
         if kind == GUARD:
             return _most(aims, chances @ table.seer, draws)
-        assert kind == CHECK
         wolf = chances @ table.wolf
         unseen = [seat for seat in aims if seat not in seen_by(facts)]
         return _most(unseen or aims, wolf * (1 - wolf), draws)

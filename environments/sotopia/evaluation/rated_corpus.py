@@ -11,12 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus.account import RECORD
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import find_table
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
-from apportion.corpus.writer import RECORD, ImportReport, place
+from apportion.corpus.writer import ImportReport, place
 from apportion.environments.episode_replay import MADE_BEFORE
 from apportion.environments.sotopia.evaluation.scores import VERDICTS, CharacterScores, read_verdicts, write_verdicts
 from apportion.environments.sotopia.simulation import LOG

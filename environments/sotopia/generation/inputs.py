@@ -16,6 +16,7 @@ LONGEST = 4_000
 """Characters of a vignette, a title or a description."""
 MOST_DOLLARS = 10_000_000
 LIMITS = ("seller_least", "buyer_most")
+OPTIONAL = ("source", *LIMITS)
 TABLES = (".csv", ".tsv")
 Row = Mapping[str, str]
 _Made = TypeVar("_Made")
@@ -80,7 +81,7 @@ def read_items(path: Path) -> tuple[Item, ...]:
 def _rows(path: Path, needed: tuple[str, ...], make: Callable[[Row, str], _Made]) -> Iterator[_Made]:
     """What ``make`` makes of every row, given its cells by column and its place; columns that lack are empty."""
     try:
-        table = read_table(path, str(path))
+        table = read_table(path, str(path), (*needed, *OPTIONAL))
         for column in needed:
             table.position(column)
         for line, cells in table.rows:

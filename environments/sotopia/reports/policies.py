@@ -11,7 +11,6 @@ from apportion.environments.report_tables.table import Cell, Table, Value
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import (
     NO_MODELS,
-    SCALES,
     Scores,
     best_marked,
     models_only,
@@ -151,7 +150,6 @@ def _column(
     tasks: str,
     sampling: Sampling,
 ) -> list[Cell]:
-    assert dimension in SCALES
     if tasks == "hard" and compared.hard is None:
         return [NO_HARD] * len(chosen)
     return best_marked({agent: Scores.of(seats, dimension, rated.judged) for agent, seats in chosen.items()}, sampling)

@@ -7,7 +7,6 @@ each also as `.json.gz`, as `sotopia` dumps them from its database. The authors'
 from __future__ import annotations
 
 import ast
-import gzip
 import json
 import math
 import re
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from apportion.corpus.files.textfile import read_bytes
 from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
 from apportion.environments.sotopia.tasks import Character, Relationship, Scenario, Task
 from apportion.foundation.errors import InputError
@@ -106,14 +106,11 @@ def _each(folder: Path, name: str, read: Callable[[Mapping[str, Any]], tuple[str
 def _rows(folder: Path, name: str) -> tuple[Path, list[Any]]:
     plain, packed = folder / f"{name}.json", folder / f"{name}.json.gz"
     path = plain if plain.exists() else packed
+    if not path.exists():
+        raise InputError(f"{folder}: neither {plain.name} nor {packed.name}; give a folder of SOTOPIA's profiles")
     try:
-        text = gzip.decompress(path.read_bytes()).decode() if path is packed else path.read_text(encoding="utf-8")
-        rows = json.loads(text)
-    except FileNotFoundError:
-        raise InputError(
-            f"{folder}: neither {plain.name} nor {packed.name}; give a folder of SOTOPIA's profiles"
-        ) from None
-    except (OSError, EOFError, ValueError, RecursionError) as error:
+        rows = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from None
     if not isinstance(rows, list):
         raise InputError(f"{path}: a list of profiles is expected, this is {type(rows).__name__}")

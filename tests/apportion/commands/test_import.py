@@ -60,3 +60,24 @@ def test_what_inspect_cuts_short_it_tells_elsewhere(tmp_path, capsys):
     assert "problem: 5 more (--json tells all)" in out
     _, out, _ = run(capsys, "inspect", corpus, "--json")
     assert len(json.loads(out)["problems"]) == 15
+
+
+def test_who_speaks_is_asked_on_a_terminal_and_refused_elsewhere(tmp_path, capsys, monkeypatch):
+    (tmp_path / "calls" / "s1").mkdir(parents=True)
+    cues = (
+        f"00:0{i}.000 --> 00:0{i}.900\n{line}\n"
+        for i, line in enumerate(("Ann: Hi.", "Ann: So?", "Eve: Oh.", "PS: no."))
+    )
+    (tmp_path / "calls" / "s1" / "t.vtt").write_text("WEBVTT\n\n" + "\n".join(cues))
+    arguments = ("import", "media", tmp_path / "calls", tmp_path / "corpus", "--json")
+    run.refuses(capsys, ("s1       Eve    1     t.vtt, cue 3 (00:02.000)  Eve: Oh.", "-o speakers=FILE"), *arguments)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    answers = {"s1, t.vtt, cue 3 (00:02.000): Eve: Oh.": "Eva", "s1, t.vtt, cue 4 (00:03.000): PS: no.": "-"}
+    monkeypatch.setattr("click.prompt", lambda text, **options: answers.pop(text.partition("\n")[0]))
+    code, out, err = run(capsys, *arguments)
+    told = json.loads(out)
+    assert code == 0 and not answers and f"next time: -o speakers={tmp_path / 'corpus-speakers.csv'}" in err
+    assert [(one["name"], one["words"]) for one in told["speakers"]] == [("Ann", 2), ("Eva", 3)]
+    again = run(capsys, *arguments, "-o", f"speakers={tmp_path / 'corpus-speakers.csv'}")
+    assert (again[0], again[1]) == (0, out)

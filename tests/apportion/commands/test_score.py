@@ -80,7 +80,7 @@ def write(folder: Path, dialogues: dict[str, list[tuple[str, str]]], rated: list
     return folder
 
 
-run = saying("score")
+run = saying("policy", "score")
 
 
 def test_the_table_has_the_columns_of_scores_and_the_models_rewards(capsys, model, corpus, tmp_path):

@@ -17,7 +17,7 @@ def test_plain_gzip_bom_and_numbered_lines(tmp_path):
 
 
 def test_unreadable(tmp_path, monkeypatch):
-    monkeypatch.setattr("pathlib.Path.read_bytes", lambda _: (_ for _ in ()).throw(PermissionError(13, "denied")))
+    monkeypatch.setattr("pathlib.Path.open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "denied")))
     with pytest.raises(InputError, match=r"cannot be read \(denied\)"):
         read_bytes(tmp_path / "a")
 
@@ -27,6 +27,33 @@ def test_damaged_gzip(tmp_path, damage):
     (tmp_path / "a.gz").write_bytes(damage(gzip.compress(bytes(range(256)) * 9)))
     with pytest.raises(InputError, match="damaged or truncated gzip"):
         read_bytes(tmp_path / "a.gz")
+
+
+@pytest.mark.parametrize(
+    ("content", "limit", "words"),
+    [
+        (b"a\n" * 600, {"MOST_BYTES": 1000}, r"more than 0 MiB, the most that is read from one file"),
+        (gzip.compress(os.urandom(2000), mtime=0), {"MOST_BYTES": 1000}, "more than 0 MiB, the most that is read"),
+        (b"ab\n" + b"a" * 1200, {"MOST_LINE": 1000}, "a line of more than 0 MiB, from byte 3 on"),
+        (gzip.compress(b"a" * 1200, mtime=0), {"MOST_LINE": 1000}, "a line of more than 0 MiB, from byte 0 on"),
+        (
+            gzip.compress((b"a" * 15 + b"\n") * (1 << 19), mtime=0),
+            {"FREE_BYTES": 1 << 20},
+            r"unpacks to more than 100 times its size",
+        ),
+        (b"{}\n" * 600, {"FREE_PARTS": 1000}, "1,200 lines, lists and objects in its first 1,800 bytes"),
+        (b"PK\x03\x04", {}, "a zip archive, .* Unpack it first"),
+        (b"\x28\xb5\x2f\xfd", {}, "a zstd archive"),
+        (b"BZh9", {}, "a bzip2 archive"),
+        (b"\xfd7zXZ\0", {}, "a xz archive"),
+    ],
+)
+def test_too_large_or_packed(tmp_path, monkeypatch, content, limit, words):
+    for name, value in limit.items():
+        monkeypatch.setattr(f"apportion.corpus.files.textfile.{name}", value)
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_text(tmp_path / "a")
 
 
 def test_zero_bytes(tmp_path):

@@ -109,6 +109,7 @@ def test_who_says_nothing_has_no_ratings(tmp_path):
     [
         (changed("participant_info", "ann", "outcomes", "points_scored", to=18), "ann has 18 points in the file, and"),
         (changed("chat_logs", 2, "task_data", "issue2youget", "Food", to="4"), "gives 4 and 0 of 3 packages of Food"),
+        (changed("chat_logs", 1, to=said("bob", "Submit-Deal")), "it has no 'issue2youget'"),
         (changed("chat_logs", 3, "text", to="Reject-Deal"), "nobody walks away, and no deal"),
         (changed("chat_logs", 3, "id", to="ann"), "no deal that the other submitted is accepted"),
         (changed("chat_logs", 1, "id", to="eve"), "'eve' speaks and is none of ann, bob"),

@@ -1,9 +1,12 @@
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apportion.corpus import account
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.chat import import_corpus
@@ -46,7 +49,7 @@ def test_a_json_array(tmp_path):
     assert import_corpus(path, SCALE).tables["sessions"].num_rows == 2
 
 
-def test_messages_of_nobody_and_parts_without_text_are_counted(tmp_path):
+def test_messages_of_nobody_and_parts_without_text_are_in_the_account(tmp_path):
     messages = [
         {"role": "system", "content": "be kind"},
         {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}]},
@@ -55,12 +58,19 @@ def test_messages_of_nobody_and_parts_without_text_are_counted(tmp_path):
         {"role": "assistant", "content": "a cat"},
         {"role": "user", "content": [{"type": "image_url", "image_url": {}}]},
     ]
-    imported = import_corpus(write(tmp_path, {"messages": messages}), {})
-    assert texts(imported) == [("user", "look"), ("assistant", "a cat")]
-    assert imported.notes == (
-        "2 messages of the system, tools or functions were left out",
-        "2 messages without text (tool calls, pictures) were left out",
-    )
+    with account.opened() as book:
+        imported = import_corpus(write(tmp_path, {"messages": messages}), {})
+    assert texts(imported) == [("user", "look"), ("assistant", "a cat")] and imported.notes == ()
+    place, nobody = ("log.jsonl, line 1",), "of the system, tools or functions"
+    assert {line.what: (line.read, line.kept, line.left_out) for line in book.settled(imported)} == {
+        "chats": (1, 1, {}),
+        "messages": (
+            *(6, 2),
+            {nobody: (2, place), "tool calls without text": (1, place), "image_url without text": (1, place)},
+        ),
+        "parts of messages": (4, 1, {"image_url": (2, place), "tool calls": (1, place)}),
+        "words": (6, 3, {nobody: (3, place)}),
+    }
 
 
 def test_id_name_and_scale_of_the_row(tmp_path):
@@ -96,7 +106,7 @@ def test_bad_options(tmp_path, options, words):
 @pytest.mark.parametrize(
     ("chat", "words"),
     [
-        (OPENAI | {"score": "4"}, "score = '4': a finite number"),
+        (OPENAI | {"score": "four"}, "score = 'four': no score on a scale"),
         ({"score": 1}, 'no list "messages" or "conversations"'),
         ({"messages": ["hi"]}, 'message 1: an object with "role" and "content"'),
         ({"messages": [{"role": "boss", "content": "x"}]}, "message 1: role 'boss'; allowed: user, human"),
@@ -151,8 +161,40 @@ def test_array_items_that_are_no_objects(tmp_path):
     assert import_corpus(tmp_path / "a.json", SCALE).left_out[0].message.startswith("a.json, item 2")
 
 
+def test_a_terminal_chooses_between_scores(tmp_path, monkeypatch):
+    monkeypatch.setattr("apportion.corpus.importers.chats.keys.choose", lambda question, answers: answers[1])
+    chat = {"messages": OPENAI["messages"], "csat": 2, "rating": 5}
+    imported = import_corpus(write(tmp_path, chat), SCALE)
+    assert [(row["name"], row["score"]) for row in ratings(imported)] == [("rating", 5.0)]
+    assert "as you chose: -o score=rating" in imported.notes[0]
+
+
+def arrow(path, table, *, stream):
+    opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with pa.OSFile(str(path), "wb") as file, opened(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_tables_as_datasets_and_feather_write_them(tmp_path, stream):
+    arrow(tmp_path / "a.arrow", pa.table({"messages": [OPENAI["messages"]], "score": [4]}), stream=stream)
+    imported = import_corpus(tmp_path / "a.arrow", SCALE)
+    assert texts(imported) == [("user", "hi"), ("assistant", "hello")] and ratings(imported)[0]["score"] == 4
+
+
+def test_a_small_file_of_many_rows_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("apportion.corpus.importers.chats.tables.MOST_ROWS", 1)
+    table = pa.table({"messages": [OPENAI["messages"]] * 2, "score": [4, 4]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    arrow(tmp_path / "a.arrow", table, stream=True)
+    for name, words in (("a.parquet", "2 rows, more than 1"), ("a.arrow", "more than 1 rows")):
+        with pytest.raises(InputError, match=words):
+            import_corpus(tmp_path / name, SCALE)
+
+
 messages = st.lists(
-    st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text(min_size=1)}), min_size=1
+    st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text(min_size=1)}),
+    min_size=1,
 )
 
 
@@ -161,7 +203,7 @@ messages = st.lists(
 def test_whatever_was_said_and_scored_comes_back(tmp_path_factory, chats):
     folder = tmp_path_factory.mktemp("chat")
     path = write(folder, *({"messages": said, "score": score} for said, score in chats))
-    import_to("chat", path, folder / "corpus", SCALE)
+    import_to("chat", path, folder / "corpus", SCALE if any(score is not None for _, score in chats) else {})
     for session, (said, score) in zip(Corpus.open(folder / "corpus").iter_sessions(), chats, strict=True):
         clean = [(m["role"], m["content"].encode("utf-8", "replace").decode()) for m in said]
         assert [(turn.speaker, turn.text) for turn in session.turns] == clean

@@ -29,7 +29,6 @@ def test_a_dialogue(tmp_path):
     ]
     (label,) = imported.tables["turn_labels"].to_pylist()
     assert (label["turn"], label["value"], label["low"], label["high"]) == (1, 2.0, 0.0, 2.0)
-    assert imported.notes == ("1 ratings are N/A and were skipped",)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def test_items_and_ids_that_are_none_cost_themselves_alone(tmp_path):
         ("conture-0002", "data.json, item 3: dialog_id = [1]: a text or a whole number is needed."),
         (
             "conture-0007",
-            "data.json, item 4: the dialog_id 'conture-0007' is there already. Give each dialogue one of its own.",
+            "data.json, item 4: the dialog_id 'conture-0007' is there already. Give each one of its own.",
         ),
     ]
 

@@ -44,7 +44,6 @@ def test_answers_inside_a_list_or_by_speaker(folder):
     path = folder({"dialog.ratings": [{"human (overall)": 3}, {"human (overall)": "4"}, {}]})
     imported = import_corpus(path, {"score": "dialog.ratings.human (overall)", "name": "overall"} | SCALE)
     assert ratings(imported) == [("u", "v", "overall", "0", 3.0), ("u", "v", "overall", "1", 4.0)]
-    assert imported.notes == ("1 answers are missing and were skipped",)
     imported = import_corpus(folder({"fun": {"u": 2, "v": 5}}), {"score": "fun"} | SCALE)
     assert ratings(imported) == [("u", "v", "fun", None, 2.0), ("v", "u", "fun", None, 5.0)]
 
@@ -75,6 +74,54 @@ def test_a_circle_of_replies_and_the_same_id_twice_lose_nothing(folder):
     said = [utterance("a", "u", "b"), utterance("b", "v", "a"), utterance("c", "u", "c")]
     assert sorted(texts(import_corpus(folder(utterances=said), {}))) == ["text a", "text b", "text c"]
     assert len(texts(import_corpus(folder(utterances=[utterance("a", "u"), utterance("a", "v")]), {}))) == 2
+
+
+def stamped(*rows):
+    """Utterances a, b, ... by (id, timestamp, what it replies to), each the other speaker's turn."""
+    return [utterance(id_, "uv"[at % 2], reply, timestamp=stamp) for at, (id_, stamp, reply) in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "order", "told"),
+    [
+        ([("b", 1, "a"), ("a", 1, None), ("c", 1, "b")], "abc", "stand elsewhere in the file"),
+        ([("a", 1, None), ("b", 1, "a")], "ab", ""),
+        ([("b", "20", "a"), ("a", "3", None)], "ab", "stand elsewhere in the file"),
+        ([("a", " 3 ", None), ("b", 20.5, "a"), ("c", "1e2", "b")], "abc", ""),
+        ([("b", "2024-05-01T10:00:00Z", "a"), ("a", "2024-05-01T11:59:00+02:00", None)], "ab", "elsewhere"),
+        ([("a", 1, None), ("b", None, "a"), ("c", 3, "b")], "abc", "without a timestamp"),
+        ([("c", 3, "b"), ("b", None, "a"), ("a", 1, None)], "abc", "without a timestamp"),
+        ([("b", None, None), ("c", 3, "b"), ("a", 1, None), ("d", 4, "c")], "bacd", "without a timestamp"),
+        ([("a", 1, None), ("c", 3, "b"), ("d", 4, "c"), ("b", None, "a")], "abcd", "without a timestamp"),
+        ([("a", 1, None), ("b", None, None), ("c", 3, None)], "abc", "without a timestamp"),
+        ([("a", 5, None), ("b", 2, "a")], "ba", "before that of what they reply to"),
+        ([("a", "soon", None), ("b", 2, "a")], "ab", "no number and no date"),
+        ([("a", True, None), ("b", float("inf"), "a")], "ab", "no number and no date"),
+        ([("a", "nan", None), ("b", "1e999", "a")], "ab", "no number and no date"),
+        ([("a", 1, "gone"), ("b", 2, "a")], "ab", "what is not in their conversation: 1 in 1 session (a)"),
+        ([("a", None, "b"), ("b", None, "a"), ("c", None, "b")], "bac", "in a circle"),
+    ],
+)
+def test_utterances_are_put_in_order_and_what_was_out_of_it_is_told(folder, rows, order, told):
+    imported = import_corpus(folder(utterances=stamped(*rows)), {})
+    assert "".join(text[-1] for text in texts(imported)) == order
+    notes = [note for note in imported.notes if "-o score" not in note]
+    assert told in " ".join(notes) and bool(told) == bool(notes)
+
+
+def test_the_same_id_twice_is_told(folder):
+    imported = import_corpus(folder(utterances=stamped(("a", 1, None), ("a", 1, None))), {})
+    assert "ids that another utterance of the conversation has" in imported.notes[-1]
+
+
+def test_a_long_thread_without_timestamps_is_put_in_order(folder):
+    rows = [(f"{n}", None, f"{n - 1}" if n else None) for n in range(3000)]
+    assert len(texts(import_corpus(folder(utterances=stamped(*reversed(rows))), {}))) == 3000
+
+
+def test_a_conversation_says_its_language(folder):
+    made = import_corpus(folder({"language": "de"}), {})
+    assert made.tables["sessions"]["language"].to_pylist() == ["de"]
 
 
 def test_times(folder):

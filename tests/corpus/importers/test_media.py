@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from apportion.corpus.account import opened
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.media import import_corpus
@@ -74,7 +75,7 @@ def test_what_is_called_like_a_file_and_is_none_is_told_and_not_opened(src, tmp_
     os.mkfifo(src / "extra.csv")
     (src / "s3").mkdir()
     os.mkfifo(src / "s3" / "talk.vtt")
-    report = import_to("media", src, tmp_path / "corpus")
+    report = import_to("media", src, tmp_path / "corpus", {"language": "en"})
     assert set(report.notes) == {
         "extra.csv is a pipe or a device, not a file: it is not used",
         "session s1: alice.mp4 is a folder, not a file: it is not used",
@@ -140,7 +141,10 @@ def test_segments_without_a_speaker_are_told(src):
     (src / "s1" / "transcript.json").write_text(json.dumps({"segments": segments}))
     wav(src / "s1" / "Alice.wav")
     (src / "s1" / "bob.wav").unlink()
-    assert import_corpus(src, {}).notes == ("session s1: 1 pieces of the transcript have no speaker and were left out",)
+    with opened() as account:
+        made = import_corpus(src, {})
+    (cues,) = [line for line in account.settled(made) if line.what == "cues"]
+    assert cues.left_out == {"without a speaker": (1, ("transcript.json, segment 2",))} and made.notes == ()
 
 
 GOOD = "s1,Alice,Bob,fun,3,1,5\n"
@@ -186,14 +190,18 @@ def test_a_source_that_is_no_folder_of_sessions(src, tmp_path):
         import_corpus(src / "ratings.csv", {})
     with pytest.raises(InputError, match="no such folder"):
         import_corpus(src / "nowhere", {})
-    with pytest.raises(InputError, match=r"put that into a folder of its own"):
-        import_corpus(src / "s1", {})
     (tmp_path / "empty" / "x").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"no folder in it has a recording or a transcript\. See"):
+    with pytest.raises(InputError, match=r"no folder in it has a recording or a transcript \(\.vtt, .*\)\. See"):
         import_corpus(tmp_path / "empty", {})
     (src / "ratings.csv").write_text("who,what\n")
     with pytest.raises(InputError, match="no column 'session_id'"):
         import_corpus(src, {})
+
+
+def test_a_folder_that_is_one_session(tmp_path):
+    report = import_to("media", dyad(tmp_path / "talk", "Alice,Bob,fun,4,1,5\n"), tmp_path / "corpus")
+    assert (report.rows["sessions"], report.rows["ratings"], report.left_out) == (1, 1, ())
+    assert Corpus.open(tmp_path / "corpus").session_ids() == ["talk"] and not report.problems
 
 
 def test_a_real_dyad(tmp_path):

@@ -1,4 +1,5 @@
 import json
+import sys
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -7,10 +8,17 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.chat import import_corpus as import_chat
 from apportion.corpus.importers.registry import KINDS, find_importer, options_of
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import ApportionError, InputError
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
 SCALE = {"low": "1", "high": "5"}
+NO_ACCOUNT = (
+    "from apportion.corpus import CorpusBuild, CorpusRows\n"
+    "def import_corpus(src, options):\n"
+    "    rows = CorpusRows()\n"
+    "    rows.session('s', 'toy')\n"
+    "    return CorpusBuild(rows.tables())\n"
+)
 
 
 @pytest.fixture
@@ -38,19 +46,47 @@ def test_an_importer_of_another_package(monkeypatch):
         find_importer("nothing-like-it")
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import_corpus = 1", "it must be a function of a path and its options"),
+        ("raise OSError('no licence')", "cannot be loaded: OSError: no licence"),
+        ("import nothing_of_the_kind", "cannot be loaded: ModuleNotFoundError"),
+        ("def import_corpus(src, options): return 1 / 0", r"importer failed \(ZeroDivisionError: division by zero\)"),
+        ("def import_corpus(src, options): return []", "importer gave list, no CorpusBuild"),
+        (NO_ACCOUNT, r"does not add up: 0 sessions read, .* and 1 sessions in the corpus.*`account.current\(\)`"),
+        (
+            "from apportion.foundation.errors import UnitError\n"
+            "def import_corpus(src, options): raise UnitError('its own')",
+            "its own",
+        ),
+    ],
+)
+def test_a_broken_importer_of_another_package_is_an_error_of_ours(code, words, source, tmp_path, monkeypatch):
+    (tmp_path / "broken_importer.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "broken_importer", raising=False)
+    point = EntryPoint("mine", "broken_importer:import_corpus", "apportion.importers")
+    monkeypatch.setattr("apportion.corpus.importers.registry.entry_points", lambda group: [point])
+    with pytest.raises(ApportionError, match=words):
+        import_to("mine", source, tmp_path / "corpus")
+
+
 def test_an_importer_is_its_file_and_one_row(source, tmp_path, monkeypatch):
     (tmp_path / "toy_importer.py").write_text(
-        "from apportion.corpus.builder import CorpusBuild, CorpusRows\n"
+        "from apportion.corpus import CorpusBuild, CorpusRows, account\n"
         "OPTIONS = {'scale': 'of the scores'}\n"
         "def import_corpus(src, options):\n"
         "    rows = CorpusRows()\n"
+        "    account.current().read('dialogues')\n"
+        "    account.current().said('turns', [src.name])\n"
         "    rows.session('s', 'toy')\n"
         "    rows.utterance('s', 0, 'ann', src.name)\n"
         "    return CorpusBuild(rows.tables(), ())\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(KINDS, "toy", "toy_importer")
-    assert options_of("toy") == {"scale": "of the scores"}
+    assert list(options_of("toy")) == ["scale", "language"]
     assert import_to("toy", source, tmp_path / "corpus").rows["utterances"] == 1
     assert Corpus.open(tmp_path / "corpus").session_ids() == ["s"]
 

@@ -179,7 +179,7 @@ def test_nothing_to_say():
 
 
 def test_many_languages_are_cut_short_and_bins_fit_the_scale():
-    sessions = [session(f"s{i}", language=f"l{i}") for i in range(9)]
+    sessions = [session(f"s{i}", language=f"q{'abcdefghi'[i]}") for i in range(9)]
     rows = [row for s in sessions for row in turns(s["session_id"], "XY")]
     assert "and 4 more" in render(inspect(corpus_of("c", sessions=sessions, utterances=rows, ratings=[])))
     assert [bin_.count for bin_ in histogram([1, 1.4, 1.5, 5], 1, 5)] == [2, 1, 0, 0, 1]

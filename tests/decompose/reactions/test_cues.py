@@ -35,6 +35,14 @@ def test_a_reply_s_words_its_length_and_what_it_repeats_are_cues() -> None:
     assert found["compound"] == found["length"] == 0
 
 
+def test_in_another_language_no_english_word_is_a_cue() -> None:
+    words = ["no, that is great, not bad, thank you, I hate the other one!"]
+    english, other = (dict(zip(CUES, cues(words, "Sorry?", [], 0.5, of), strict=True)) for of in (True, False))
+    differ = {name for name in CUES if english[name] != other[name]}
+    assert differ == {*Tone._fields, "thanks", "no", "good", "not", "other", "turn regrets"}
+    assert not any(other[name] for name in differ)
+
+
 def test_tones_are_the_mean_over_utterances() -> None:
     one, other = tones(["great"]), tones(["terrible"])
     assert tones(["great", "", "terrible"]) == pytest.approx([(a + b) / 2 for a, b in zip(one, other, strict=True)])

@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from apportion.corpus.account import RECORD
 from apportion.corpus.annotators import computed_labels
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.writer import RECORD, claim, place
+from apportion.corpus.writer import claim, place
 from apportion.decompose.session_methods.exact_labels import ANNOTATOR, ExactChoice, label_exactly
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import EpisodePlan, simulate

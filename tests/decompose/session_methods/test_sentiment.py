@@ -114,3 +114,19 @@ def test_pickled_weights_are_not_read(models, tmp_path):
     torch.save({}, copy / "pytorch_model.bin")
     with pytest.raises(InputError, match="cannot be loaded"):
         load_classifier(str(copy))
+
+
+def test_code_in_its_folder_is_not_run(models, tmp_path, monkeypatch):
+    import json
+    import shutil
+
+    monkeypatch.setattr("sys.stdin", None)  # Nobody is asked whether to trust it.
+    copy, ran = tmp_path / "code", tmp_path / "ran"
+    shutil.copytree(models / "signs", copy)
+    (copy / "mine.py").write_text(f"open({str(ran)!r}, 'w').close()\nclass C: pass\n")
+    config = json.loads((copy / "config.json").read_text())
+    own = {"AutoConfig": "mine.C", "AutoModelForSequenceClassification": "mine.C"}
+    (copy / "config.json").write_text(json.dumps(config | {"auto_map": own, "model_type": "mine"}))
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_classifier(str(copy))
+    assert not ran.exists()

@@ -52,7 +52,7 @@ def test_a_game_is_a_session_as_any_other(tmp_path: Path) -> None:
         ({"person": "fair"}, "person 'fair' is an agent's name"),
         ({"person": "react"}, "person 'react' is an agent's name"),
         ({"partner": "fairly"}, "did you mean 'fair'"),
-        ({"contexts": Path("nowhere")}, "not to be read as contexts"),
+        ({"contexts": Path("nowhere")}, "nowhere: no such file"),
     ],
 )
 def test_what_cannot_be_played_is_told(tmp_path: Path, changed: dict[str, object], message: str) -> None:

@@ -88,10 +88,14 @@ def test_a_damaged_file_is_told_by_line(tmp_path: Path, text: str, problem: str)
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    for name, data in (("none.txt", None), ("torn.gz", b"\x1f\x8b\x08"), ("bad.txt", b"\xff\xfe")):
+    for name, data, words in (
+        ("none.txt", None, "no such file"),
+        ("torn.gz", b"\x1f\x8b\x08", "damaged or truncated gzip"),
+        ("bad.txt", b"\xff\xfe", "not to be read as contexts"),
+    ):
         if data is not None:
             (tmp_path / name).write_bytes(data)
-        with pytest.raises(InputError, match="not to be read as contexts"):
+        with pytest.raises(InputError, match=words):
             read_contexts(tmp_path / name)
 
 

@@ -1,9 +1,10 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from apportion.features.media_io.media import locate, open_recording
+from apportion.features.media_io.media import Recording, locate, open_recording
 from apportion.foundation.errors import UnitError
 from tests.features.clips import flat, tone, write_movie, write_wav
 from tests.shared import shared
@@ -134,3 +135,17 @@ def test_a_recording_whose_clock_begins_late_is_whole(tmp_path: Path, name: str)
         times = [frame.time for frame in recording.frames(recording.stream("video"))]
     assert len(times) == 50
     assert times[0] == pytest.approx(3.0, abs=0.05)
+
+
+def test_a_stream_that_begins_on_the_way(tmp_path: Path):
+    class Container:
+        format = SimpleNamespace(name="mpegts")
+        start_time = duration = 0
+        streams = ()
+
+        def demux(self):
+            raise IndexError
+            yield
+
+    with pytest.raises(UnitError, match=r"a\.ts: another stream begins after 0\.0 s"):
+        list(Recording(Container(), tmp_path, "a.ts", 1.0).frames(None))

@@ -98,21 +98,6 @@ def test_halves_of_a_side_by_side_picture(tmp_path: Path):
     assert picture.half("left").colours().shape == (48, 64, 3)
 
 
-def test_rotation_mark_of_a_telephone_is_obeyed(tmp_path: Path):
-    top_bright = np.vstack([flat(220, 64, 24), flat(20, 64, 24)])
-    data = bytearray(write_movie(tmp_path / "a.mp4", [top_bright] * 5).read_bytes())
-    place = data.index(b"tkhd") + 4 + 40  # the track header's matrix, version 0
-    quarter_turn = [(0, 1 << 16, 0), (-(1 << 16), 0, 0), (0, 0, 1 << 30)]
-    data[place : place + 36] = b"".join(v.to_bytes(4, "big", signed=True) for row in quarter_turn for v in row)
-    (tmp_path / "b.mp4").write_bytes(data)
-    grey = _pictures(tmp_path / "b.mp4")[0].luma
-    assert grey.shape == (64, 48)
-    # The matrix (0 1 / -1 0) turns the picture clockwise: what was on top is now at the right.
-    assert grey[:, 36:].mean() > 200
-    assert grey[:, :12].mean() < 40
-    assert _pictures(tmp_path / "b.mp4")[0].colours()[:, 36:].mean() > 200
-
-
 MILLISECOND = Fraction(1, 1000)
 
 

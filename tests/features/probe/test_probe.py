@@ -24,7 +24,7 @@ from apportion.features.probe.probe import Figure, Probe, probe, render
 from apportion.features.registry import EMOTIONS
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
-from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
+from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_tracks, write_wav
 from tests.features.tracks import names_on
 from tests.shared import shared
 
@@ -110,7 +110,7 @@ def test_pictures_are_not_decoded_far_beyond_the_end(tmp_path: Path):
     assert any("gaze is judged by the pictures up to" in note for note in short.notes)
     whole = probe(path, PLAIN, progress=lambda done_s, total_s: seen.append(done_s))
     assert max(seen) > 29.0
-    assert whole.notes == ()
+    assert all("a face is seen in 0 %" in note for note in whole.notes)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -142,7 +142,7 @@ def test_without_an_emotion_model_a_film_says_so_once(tmp_path: Path):
     assert [note for note in probe(path, FeatureSettings()).notes if "emotion" in note] == [
         "no emotion model: get one with `apportion models fetch emotion`"
     ]
-    assert probe(path, PLAIN).notes == ()
+    assert not any("emotion" in note for note in probe(path, PLAIN).notes)
 
 
 def test_an_emotion_model_is_used(tmp_path: Path):
@@ -308,3 +308,20 @@ def test_a_line_a_feature_with_the_digits_of_its_unit_and_when_there_were_nods()
         "",
         "note: be careful",
     ]
+
+
+def test_one_of_several_sound_tracks_is_asked_for(tmp_path: Path):
+    path = write_tracks(tmp_path / "a.mkv", [tone(1.0, 120.0), tone(1.0, 240.0)])
+    with pytest.raises(InputError, match=r"2 of its sound tracks sound.*Choose the channel track0"):
+        probe(path, PLAIN)
+    for name, hz in (("track0", 120.0), ("track1", 240.0), ("track1:L", 240.0)):
+        assert means(probe(path, PLAIN, channels=[name]))["f0_hz"] == pytest.approx(hz, rel=0.02)
+    with pytest.raises(InputError, match="sound track 3 was asked for; allowed: track0"):
+        probe(path, PLAIN, channels=["track3"])
+
+
+def test_a_line_says_how_much_there_is_of_the_person(tmp_path: Path, voice: Path):
+    assert render(probe(voice, PLAIN)).splitlines()[-1] == "sound 100 %"
+    film = probe(write_movie(tmp_path / "a.mp4", [flat()] * 25, sound=0 * tone(1.0)), PLAIN)
+    assert film.line == "face 0 %, sound 0 %"
+    assert [words in note for words, note in zip(("a face is seen in 0 %", "is silent"), film.notes, strict=True)]

@@ -62,6 +62,6 @@ def test_a_channel_that_is_named_is_taken_whatever_there_is(tmp_path: Path):
     for channel, hz in (("L", 240.0), ("0", 240.0), ("2", 120.0)):
         voice = listen(tmp_path, Media("ann", "audio", "a.wav", 0.0, channel), SETTINGS, told.append)
         assert voice.measure([(0.2, 0.8)], 0.6)["f0_hz"][0] == pytest.approx(hz, rel=0.01)
-    write_wav(tmp_path / "b.wav", planes[:2])
+    write_wav(tmp_path / "b.wav", planes[::2][:2])
     listen(tmp_path, Media("ann", "audio", "b.wav"), SETTINGS, told.append)
     assert told == []

@@ -108,7 +108,7 @@ def test_a_refused_line_is_asked_directly_and_never_put_into_a_batch_again(folde
 
 @pytest.mark.parametrize(
     "body",
-    [{"error": {"message": "overloaded"}}, {"choices": []}, None, "text", completion(["no text"])],
+    [{"error": {"message": "overloaded"}}, {"choices": []}, None, "text", completion({"no": "text"})],
 )
 def test_an_answer_that_is_no_chat_completion_is_no_reply(folder, body):
     with serving(BatchServer(answer=lambda asked: body)) as server:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.llm_client.errors import ContextLengthError, RequestError, SetupError
-from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
+from apportion.llm_client.request import REASONING, ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.transport.body import Answer
 from apportion.llm_client.transport.completion import NoCompletionError, ToldError, read_answer, read_completion
 from tests.llm_client.at_once import answer, client, request
@@ -166,3 +166,21 @@ def test_any_bytes_are_a_reply_or_told(body):
             read_answer(Answer(200, raw))
         except NoCompletionError as mistake:
             assert mistake.answer.body == raw
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "ended"),
+    [
+        ({"content": [{"type": "text", "text": "4"}, {"type": "output_text", "text": "2"}]}, "42", "stop"),
+        ({"content": ["4", "2"]}, "42", "stop"),
+        ({"content": [{"type": "thinking", "text": "is it 7?"}, {"type": "text", "text": "42"}]}, "42", "stop"),
+        ({"content": [{"type": "image_url", "image_url": {}}, 3]}, "", "stop"),
+        ({"content": None, "reasoning_content": '{"a": 1}\n'}, "", REASONING),
+        ({"content": "", "reasoning": "```json\n[1]\n```"}, "", REASONING),
+        ({"content": "", "reasoning_content": "I wonder"}, "", "stop"),
+        ({"content": "42", "reasoning_content": "{}"}, "42", "stop"),
+    ],
+)
+def test_parts_are_joined_and_an_answer_among_the_reasoning_is_told(message, text, ended):
+    reply = read_completion({"choices": [{"message": message, "finish_reason": "stop"}]})
+    assert (reply.text, reply.finish_reason) == (text, ended)

@@ -69,7 +69,18 @@ def test_each_form_is_taken_out_and_a_part_at_the_end_too(said):
     assert text in ("the header was [key]", "the header was [login]")
 
 
+@pytest.mark.parametrize("before", ["", "a", "ab", "Bearer "])
+@pytest.mark.parametrize("after", ["", "b", "bc"])
+def test_the_key_in_base64_is_taken_out_wherever_it_stands(before, after):
+    key = "sk-canary-01234?~>56789"
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        said = encode(f"{before}{key}{after}".encode()).decode()
+        shown = Secrets(key, None).out_of(f"the header was {said}.")
+        assert "[key]" in shown and len(shown) < len("the header was [key].") + 16
+
+
 def test_secrets_are_taken_out_and_no_other_words():
+    assert Secrets("me", None).out_of("bWU=") == "bWU="
     assert SECRETS.out_of(f"{KEY} {LOGIN} {KEY}.") == "[key] [login] [key]."
     assert Secrets(None, "http://me:a@proxy").out_of("a banana for me:a and me") == "a banana for [login] and me"
     assert Secrets(None, None).out_of("text") == "text"

@@ -54,7 +54,7 @@ def test_a_reply_comes_with_its_tokens_and_what_is_asked_reaches_the_server():
         (Fault(raw=b"", raw_status=500), "answered 500: Error code: 500"),
         (Fault(400, "too many tokens: context length 8192"), "refused the request: too many tokens"),
         (Fault(422, "no such role"), "refused the request: no such role"),
-        (Fault(raw=b'{"choices": [{"message": {"content": ["text"]}}]}'), "its text is no string"),
+        (Fault(raw=b'{"choices": [{"message": {"content": {"text": "text"}}}]}'), "its text is no string"),
         (Fault(400, "the prompt was: " + "word " * 1000), r"the prompt was: [word ]{100,300}.{0,9}$"),
     ],
 )

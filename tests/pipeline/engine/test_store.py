@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apportion.corpus.session import Session, Turn
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import canonical_json, digest, write_atomically
-from apportion.pipeline.engine.store import Store
+from apportion.pipeline.engine.store import InputHashes, Store
 
 KEY = "a" * 64
 
@@ -134,7 +135,8 @@ def test_scratch_of_killed_processes_is_cleared_and_that_of_living_ones_kept(tmp
     left_by_killed = """
 import sys
 from pathlib import Path
-from apportion.pipeline.engine.store import Store
+from apportion.corpus.session import Session, Turn
+from apportion.pipeline.engine.store import InputHashes, Store
 Store(Path(sys.argv[1])).scratch()
 """
     subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[3], check=True)
@@ -169,3 +171,12 @@ def test_a_digest_depends_on_the_value_alone(value):
 def test_a_digest_refuses_nan():
     with pytest.raises(ValueError):
         digest({"x": float("nan")})
+
+
+def test_the_language_of_a_session_counts_where_it_is_not_english(tmp_path):
+    def hashed(language, *reads):
+        session = Session("s", (Turn(0, "u", "Hallo"),), language=language)
+        return InputHashes(tmp_path, tmp_path / "store").session(session, ("turns", "ratings", *reads))
+
+    assert hashed(None) == hashed(None, "language") == hashed("en-GB", "language") == hashed("de")
+    assert len({hashed(language, "language") for language in (None, "de", "de+en", "zh")}) == 4

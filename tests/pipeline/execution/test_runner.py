@@ -199,5 +199,24 @@ def test_what_a_killed_stage_can_do_with_less_of_is_named(tmp_path):
     write_small_corpus(tmp_path / "corpus", sessions=6)
     chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=1)
     lost = WorkerLostError(["align"])
+    lost.code = -9
     told = lost_text(lost, open_engine(chosen), chosen)
-    assert "ended without a word (exit code None) in the stage align" in told and "Lower align.mini_batch_size" in told
+    assert "was killed (SIGKILL) in the stage align" in told and "Lower align.mini_batch_size" in told
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (None, r"exit code unknown\) .* with run.workers = 1 the work is done without workers"),
+        (1, r"exit code 1\) .* below `if __name__ == \"__main__\":`"),
+        (7, r"exit code 7\) .* stands above"),
+        (-11, r"ended by a signal \(SIGSEGV, exit code -11\) .* stands above"),
+    ],
+)
+def test_memory_is_the_cause_of_a_kill_alone(tmp_path, code, words):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    chosen = load_config(config(tmp_path, TEXT.format("run"))).with_run(workers=2)
+    lost = WorkerLostError(["align"])
+    lost.code = code
+    told = lost_text(lost, open_engine(chosen), chosen)
+    assert re.search(words, told) and "memory" not in told and "What is finished is kept." in told

@@ -80,14 +80,49 @@ PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What MTurk gives as ``assignmentId`` to whoever only looks at a task."""
 AGREE = "yes"
 UNKNOWN = "No annotator of this study has this link. Look whether it is whole, to its last letter."
+TOP = "document"
+"""What browsers call a page that takes a whole tab."""
+SOMEBODY_ELSE = (
+    "Another annotator's link",
+    "In this browser somebody has begun by another link. Open this one only if it is yours: your answers are then "
+    "saved under it.",
+)
+FROM_ELSEWHERE = "Open your link", "A page of another site has opened this link."
 TOO_MANY = "Many people have begun in the last minutes. Please open the link again in a quarter of an hour."
 
 
 @router.get("/a/{token}")
-def own_link(token: str, serving: ServingHere) -> Response:
-    """``GET /a/TOKEN``: the link of one annotator; their cookie, and on to where they stopped."""
+def own_link(token: str, request: Request, serving: ServingHere) -> Response:
+    """``GET /a/TOKEN``: the link of one annotator; their cookie, and on to where they stopped.
+
+    Asked first is who is somebody else in this browser, whose answers would be the other's from then on: another site
+    may have opened the link. So is who has not followed it at all: a page that shows it as a picture or in a frame.
+    """
     if not _is_known(serving, token):
         raise HTTPException(404, UNKNOWN)
+    visitor = known_visitor(request)
+    followed = request.headers.get("sec-fetch-site") != "cross-site" or request.headers.get("sec-fetch-dest") == TOP
+    if (visitor is None or visitor.token == token) and followed:
+        return _as_annotator(serving, token)
+    title, text = FROM_ELSEWHERE if visitor is None else SOMEBODY_ELSE
+    return shown(
+        request, "a/x", "somebody_else.html", action=f"a/{token}", known=visitor is not None,
+        token=form_token(visitor.token if visitor else token),
+        title=title, text=text,
+    )  # fmt: skip
+
+
+@router.post("/a/{token}")
+def own_link_after_all(token: str, request: Request, form: FormHere, serving: ServingHere) -> Response:
+    """``POST /a/TOKEN``: who was asked whether they are this annotator says so."""
+    if not _is_known(serving, token):
+        raise HTTPException(404, UNKNOWN)
+    visitor = known_visitor(request)
+    check_form(form, visitor.token if visitor else token)
+    return _as_annotator(serving, token)
+
+
+def _as_annotator(serving: Serving, token: str) -> Response:
     answer = RedirectResponse(Links("a/x").page("index"), 303)
     serving.let_in(answer, token)
     return answer

@@ -124,7 +124,7 @@ class CreditStudy:
         found: dict[tuple[str, str, str], Answered] = {}
         problems: list[str] = []
         try:
-            table = read_table(path, path.name)
+            table = read_table(path, path.name, COLUMNS)
             places = {column: table.position(column) for column in ("session", "person", "question", "answer")}
             for line, cells in table.rows:
                 row = {column: cells[place].strip() for column, place in places.items()}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from apportion.corpus.files.csvfile import BLANK, inert, original, read_table
+from apportion.corpus.files.csvfile import BLANK, inert, original, parsed, read_table
 from apportion.corpus.files.textfile import BOM
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.sotopia.evaluation.episodes import ReadEpisode
@@ -77,9 +77,6 @@ def asked_line(dimension: str) -> str:
     """
     low, high = RANGES[dimension]
     return f"{dimension} {ASKED[dimension].title}, {low:g} to {high:g} ({ASKED[dimension].ends})"
-
-
-assert tuple(ASKED) == DIMENSIONS
 
 
 PARTLY = (
@@ -156,7 +153,7 @@ def read_sheet(path: Path, annotator: str, episodes: Sequence[ReadEpisode]) -> d
     ratings: dict[RatedKey, DimensionScore] = {}
     problems: list[str] = []
     try:
-        table = read_table(path, path.name)
+        table = read_table(path, path.name, COLUMNS)
         places = {column: table.position(column) for column in NEEDED}
         for line, cells in table.rows:
             row = {column: cells[place] for column, place in places.items()}
@@ -189,7 +186,7 @@ def _key(row: dict[str, str], annotator: str, signs: Mapping[str, ReadEpisode]) 
         hint = did_you_mean(dimension, DIMENSIONS, f"there are {', '.join(DIMENSIONS)}")
         raise UnitError(f"no dimension {shortened(dimension)!r}; {hint}")
     low, high = RANGES[dimension]
-    if (typed_score(row["low"]), typed_score(row["high"])) != (low, high):
+    if (parsed(row["low"]), parsed(row["high"])) != (low, high):
         given = f"{shortened(row['low'])!r} to {shortened(row['high'])!r}"
         raise UnitError(f"{dimension} goes from {low:g} to {high:g}, and this row says {given}; the scale is fixed")
     return RatedKey(annotator, signs[sign].session_id, target, dimension)
@@ -201,21 +198,8 @@ def _given(row: dict[str, str], dimension: str) -> DimensionScore:
         if reasoning:
             raise UnitError(f"{dimension} has reasoning and no score; give one, or empty both")
         return DimensionScore(None, cause="")
-    score = typed_score(text)
+    score = parsed(text)
     problem = off_range(dimension, score)
     if problem is not None or score is None:
         raise UnitError(f"{dimension} has the score {shortened(text)!r}; {problem}")
     return DimensionScore(int(score), reasoning)
-
-
-def typed_score(text: str) -> float | None:
-    """The number that somebody has typed; None: it is none.
-
-    >>> typed_score("-3"), typed_score("7.5"), typed_score("seven")
-    (-3.0, 7.5, None)
-    """
-    plain = text.strip().replace("\u2212", "-")
-    try:
-        return float(plain) if plain.isascii() and "_" not in plain else None
-    except ValueError:
-        return None

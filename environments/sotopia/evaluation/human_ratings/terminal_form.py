@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from apportion.corpus.files.csvfile import parsed
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.sotopia.evaluation.episodes import Person, ReadEpisode
 from apportion.environments.sotopia.evaluation.human_ratings.log import SKIPPED, RatedKey, RatingLog
-from apportion.environments.sotopia.evaluation.human_ratings.sheet import ASKED, asked_line, labelled, typed_score
+from apportion.environments.sotopia.evaluation.human_ratings.sheet import ASKED, asked_line, labelled
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore, off_range
 from apportion.environments.terminal.console import LineError, Screen, printable
 
@@ -87,7 +88,7 @@ class Asking:
                 case "stop":
                     raise Stopped
                 case _:
-                    score = typed_score(line)
+                    score = parsed(line)
                     problem = off_range(dimension, score)
                     if problem is None and score is not None:
                         why = self._why()

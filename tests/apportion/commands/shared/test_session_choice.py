@@ -14,7 +14,7 @@ def test_a_file_that_holds_none_or_cannot_be_read_is_named(tmp_path):
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"empty\.txt: names no session"):
         chosen(empty)
-    with pytest.raises(InputError, match=r"binary\.txt: cannot be read"):
+    with pytest.raises(InputError, match=r"binary\.txt: not UTF-8 at line 1.* one id a line"):
         chosen(binary)
 
 

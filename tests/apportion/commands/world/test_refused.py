@@ -16,7 +16,7 @@ FIVE = "merlin,servant,servant,minion,assassin"
         ("simulate sotopia OUT --set stackelberg", "Which 90 they are is not in the paper"),
         ("simulate negotiation OUT --agents concedin", "did you mean 'conceding'?"),
         ("simulate negotiation OUT --agents ,", "nothing to play"),
-        ("simulate negotiation OUT --contexts nowhere.txt", "not to be read as contexts"),
+        ("simulate negotiation OUT --contexts nowhere.txt", "nowhere.txt: no such file"),
         ("simulate negotiation OUT --agents base", "give --model, or write base@MODEL"),
         ("simulate negotiation OUT --agents fair~", "give --model, or write fair~@MODEL"),
         (f"simulate avalon OUT --rule roles={FIVE},servant", "6 players; 5 play"),

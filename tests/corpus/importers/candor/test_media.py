@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from apportion.corpus.account import opened
 from apportion.corpus.importers.candor.importer import import_corpus
 from tests.corpus.importers.candor_import import PLAIN, left_out, noted
 from tests.corpus.importers.candor_tree import (
@@ -24,16 +25,22 @@ def kinds(src, options):
 
 
 @pytest.mark.parametrize(
-    ("media", "features", "expected"),
+    ("media", "features", "expected", "files"),
     [
-        ("all", "none", [("audio", "L"), ("audio", "R"), ("video", None), ("video", None)]),
-        ("audio", "none", [("audio", "L"), ("audio", "R")]),
-        ("none", "none", []),
-        ("none", "precomputed", [("features", None)] * 2),
+        ("all", "none", [("audio", "L"), ("audio", "R"), ("video", None), ("video", None)], (4, 3)),
+        ("audio", "none", [("audio", "L"), ("audio", "R")], (4, 1)),
+        ("none", "none", [], ()),
+        ("none", "precomputed", [("features", None)] * 2, ()),
     ],
 )
-def test_which_media_are_wanted(recorded, media, features, expected):
+def test_which_media_are_wanted(recorded, media, features, expected, files):
     src, _ = recorded
+    with opened() as account:
+        made = import_corpus(src, {"media": media, "features": features})
+    counted = [
+        number for line in account.settled(made) if line.what == "recordings" for number in (line.read, line.kept)
+    ]
+    assert tuple(counted) == files
     assert kinds(src, {"media": media, "features": features}) == expected
     asked = "audio_video_features.csv is there and was not asked for (-o features=precomputed): 1 session"
     assert (asked in noted(src, {"media": media, "features": features})) == (features == "none")
@@ -97,8 +104,7 @@ def test_broken_videos_are_left_out_alone(recorded, talks):
     (folder / f"processed/{left}.mp4").write_bytes(b"not a video" * 99)
     write_wav(folder / f"processed/{right}.mp4", flat()[0] / 255.0)
     assert kinds(src, {}) == [("audio", "L"), ("audio", "R")]
-    notes = noted(src, {})
-    assert "not a readable recording" in notes and f"without a picture was left out: 1 session ({talks[0].id}" in notes
+    assert "cannot be opened as a recording" in noted(src, {})
 
 
 def test_no_recordings_at_all(candor):

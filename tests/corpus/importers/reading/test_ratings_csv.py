@@ -38,7 +38,7 @@ def test_a_file_that_cannot_be_read(tmp_path, text, words):
         ("a,X,Y,fun,good,1,5,", r"ratings.csv, line 2, column score: 'good'; a number is needed"),
         ("a,X,Y,fun,nan,1,5,", "column score: 'nan'"),
         ("a,X,Y,fun,3,,5,", "column low: ''"),
-        ("a,X,Y", "column name: empty"),
+        ("a,X,Y,,3,1,5,", "column name: empty"),
         ("a,,Y,fun,3,1,5,", "column rater: empty"),
         ("a,X,Y,fun,3,1,5,maybe", "column higher_is_better: 'maybe'; true or false"),
     ],

@@ -5,7 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from praatio import textgrid
 
-from apportion.corpus.importers.reading.transcripts import Cue, read_transcript
+from apportion.corpus.importers.reading.transcripts import read_transcript
+from apportion.corpus.speakers.labels import Cue
+from apportion.corpus.speakers.names import name_key
+from apportion.corpus.speakers.settle import Known, settle
 from apportion.foundation.errors import InputError, UnitError
 
 VTT = """WEBVTT
@@ -36,6 +39,11 @@ def write(tmp_path, name, text):
     return tmp_path / name
 
 
+def turns(path, *known):
+    """What is read of it, where nothing but ``known`` names is known beside."""
+    return settle(read_transcript(path), known=Known(recorded=known)).cues
+
+
 def textgrid_at(path):
     grid = textgrid.Textgrid()
     for cue in EXPECTED:
@@ -56,28 +64,22 @@ def textgrid_at(path):
     ],
 )
 def test_every_format_says_the_same(tmp_path, name, text):
-    transcript = read_transcript(write(tmp_path, name, text))
-    assert transcript.cues == EXPECTED and transcript.unattributed == 0
+    path = write(tmp_path, name, text)
+    assert turns(path, "Alice", "Bob Smith") == EXPECTED
 
 
 def test_textgrids_as_praat_saves_them(tmp_path):
-    assert read_transcript(textgrid_at(tmp_path / "t.TextGrid")).cues == EXPECTED
+    assert turns(textgrid_at(tmp_path / "t.TextGrid")) == EXPECTED
     path = textgrid_at(tmp_path / "t.TextGrid")
     path.write_bytes(path.read_text(encoding="utf-8").encode("utf-16"))
-    assert read_transcript(path).cues == EXPECTED
+    assert turns(path) == EXPECTED
 
 
 def test_two_voices_or_a_name_in_one_cue(tmp_path):
     path = write(tmp_path, "t.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>one</v>\n<v B>two</v>\n")
-    assert read_transcript(path).cues == (Cue("A", "one", 1.0, 2.0), Cue("B", "two", 1.0, 2.0))
+    assert turns(path) == (Cue("A", "one", 1.0, 2.0), Cue("B", "two", 1.0, 2.0))
     path = write(tmp_path, "t.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nDr. X: it is 12:30\n")
-    assert read_transcript(path).cues == (Cue("Dr. X", "it is 12:30", 1.0, 2.0),)
-
-
-def test_whisperx_segments_without_a_speaker_are_counted(tmp_path):
-    segments = [*json.loads(WHISPERX)["segments"], {"start": 4, "end": 5, "text": "hm"}]
-    transcript = read_transcript(write(tmp_path, "t.json", json.dumps({"segments": segments})))
-    assert transcript.cues == EXPECTED and transcript.unattributed == 1
+    assert turns(path, "Dr. X") == (Cue("Dr. X", "it is 12:30", 1.0, 2.0),)
 
 
 TIMES = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
@@ -107,7 +109,7 @@ TIMES = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
 )
 def test_what_is_wrong_is_said(tmp_path, name, text, words):
     with pytest.raises(UnitError, match=words):
-        read_transcript(write(tmp_path, name, text))
+        turns(write(tmp_path, name, text))
 
 
 @pytest.mark.parametrize("name", ["t.vtt", "t.srt", "t.csv", "t.json", "t.TextGrid"])
@@ -121,12 +123,13 @@ def test_not_utf8_and_zero_bytes(tmp_path, name):
 
 
 words = st.text(st.characters(categories=["L", "Nd"]), min_size=1, max_size=8)
+names = words.map(name_key).filter(lambda name: name.isalnum() and name == name_key(name))
 milliseconds = st.integers(0, 86_400_000)
 
 
 @settings(max_examples=50)
 @given(
-    st.lists(st.tuples(words, st.lists(words, min_size=1), milliseconds, st.integers(0, 9999)), min_size=1, max_size=5)
+    st.lists(st.tuples(names, st.lists(words, min_size=1), milliseconds, st.integers(0, 9999)), min_size=1, max_size=5)
 )
 def test_vtt_and_srt_keep_every_millisecond(tmp_path_factory, drawn):
     def stamp(ms, mark):
@@ -142,7 +145,7 @@ def test_vtt_and_srt_keep_every_millisecond(tmp_path_factory, drawn):
             f"{i}\n{stamp(start, mark)} --> {stamp(start + long, mark)}\n{who}: {' '.join(said)}\n"
             for i, (who, said, start, long) in enumerate(drawn, start=1)
         ]
-        found = read_transcript(write(folder, name, head + "\n".join(cues))).cues
+        found = turns(write(folder, name, head + "\n".join(cues)), *(who for who, *_ in drawn))
         assert [(c.speaker, c.text) for c in found] == [(c.speaker, c.text) for c in expected]
         assert [t for c in found for t in (c.start_s, c.end_s)] == pytest.approx(
             [t for c in expected for t in (c.start_s, c.end_s)]

@@ -32,7 +32,7 @@ def test_a_study_and_its_contexts(tmp_path):
         (STUDY + "games = 0\n", "games = 0: "),
         (STUDY.replace('"fair"', '"greedy"'), "'greedy' is there twice"),
         (STUDY.replace('["greedy", "fair"]', "[]"), "agents"),
-        (STUDY + 'contexts = "none.txt"\n', "none.txt: not to be read as contexts"),
+        (STUDY + 'contexts = "none.txt"\n', "none.txt: no such file"),
     ],
 )
 def test_a_wrong_study_file(tmp_path, text, why):

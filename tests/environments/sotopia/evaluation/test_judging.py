@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from apportion.corpus.account import RECORD
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.writer import RECORD
 from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus, preview, price
 from apportion.environments.sotopia.evaluation.scores import VERDICTS, read_verdicts
 from apportion.environments.sotopia.simulator import SIMULATOR
@@ -139,7 +139,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.writer import RECORD
+from apportion.corpus.account import RECORD
 from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus
 from apportion.llm_client.model_spec import ModelSpec
 corpus, out, url = sys.argv[1:]

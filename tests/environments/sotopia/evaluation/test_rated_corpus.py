@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from apportion.corpus.account import RECORD
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.validate import validate
-from apportion.corpus.writer import RECORD
 from apportion.environments.sotopia.evaluation.rated_corpus import (
     Changes,
     annotators,

@@ -40,6 +40,39 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites_forms(study):
     )
 
 
+def test_who_is_somebody_else_already_is_asked_first(study):
+    caller, other = study.caller("a001"), study.tokens["a002"]
+    before = dict(caller.cookies)
+    page = caller.get(f"a/{other}")
+    assert page.status == 200 and "begun by another link" in page.text and caller.cookies == before
+    assert caller.get(f"a/{study.tokens['a001']}").path == "/consent"  # Their own is no question.
+    forged = [("token", "0" * 64)]
+    assert caller.post(f"a/{other}", forged).status == 403 and caller.cookies == before
+    assert caller.post("a/" + "x" * 32, page.forms.hidden()).status == 404
+    elsewhere = caller.post(f"a/{other}", page.forms.hidden(), Origin="https://other.example")
+    assert elsewhere.status == 403 and caller.cookies == before
+    caller.press(page)
+    assert set(caller.cookies.values()) == {other}
+
+
+@pytest.mark.parametrize(
+    ("headers", "asked"),
+    [
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "document"}, False),  # A link in a mail.
+        ({"Sec_Fetch_Site": "none", "Sec_Fetch_Dest": "document"}, False),
+        ({}, False),
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "iframe"}, True),
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "image"}, True),
+    ],
+)
+def test_another_site_that_shows_a_link_makes_nobody_of_this_browser(study, headers, asked):
+    caller = Caller(study.address)
+    page = caller.get(f"a/{study.tokens['a001']}", **headers)
+    assert ("another site has opened this link" in page.text) == asked == (not caller.cookies)
+    if asked:
+        assert caller.press(page).path == "/consent" and caller.cookies
+
+
 @pytest.mark.parametrize("path", ["", "consent", "instructions", "item/1", "thanks"])
 def test_without_a_link_there_is_nothing_to_see(study, path):
     page = Caller(study.address).get(path)

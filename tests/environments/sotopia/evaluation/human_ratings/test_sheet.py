@@ -23,7 +23,6 @@ from apportion.environments.sotopia.evaluation.human_ratings.sheet import (
     read_sheet,
     sheet,
     sign_of,
-    typed_score,
 )
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, DimensionScore
 from apportion.foundation.errors import InputError
@@ -123,10 +122,6 @@ def test_a_form_that_a_spreadsheet_has_saved_in_its_way_is_read(tmp_path: Path) 
     )
     path.write_bytes(BOM.encode() + path.read_bytes())
     assert len(read_sheet(path, "ann", [episode()])) == 14
-
-
-def test_a_score_is_read_as_people_type_it() -> None:
-    assert typed_score(" 7 ") == 7.0 and typed_score("\u22123") == -3.0 and typed_score("٣") is None
 
 
 def test_each_dimension_is_asked_with_its_range() -> None:

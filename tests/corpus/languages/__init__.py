@@ -1,0 +1,1 @@
+"""Languages of sessions: `chats` writes dialogues in German, Chinese, Spanish, English and in two of them."""
