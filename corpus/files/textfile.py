@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ def check_regular(path: Path) -> None:
 
     Raises ``InputError``: it is one; What is missing, a folder or a file is none.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if os.path.exists(path) and not (path.is_file() or path.is_dir()):  # noqa: PTH110  (a name may be too long to ask)
         raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
 
 

@@ -31,7 +31,7 @@ ANSWERED = (
 )
 EVALUATION = "gen_ai.evaluation.result"
 _NUMBERED = re.compile(
-    r"(?:llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d+)\.(?:message\.)?(role|content)"
+    r"(?:llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d{1,9})\.(?:message\.)?(role|content)"
 )
 _OF_EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
 _OF_TRACES = {"htmlpath", "projectid", "bookmarked", "release", "scores", "environment", "userid"}

@@ -1,5 +1,6 @@
 import gzip
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +28,11 @@ def test_damaged_gzip(tmp_path, damage):
     (tmp_path / "a.gz").write_bytes(damage(gzip.compress(bytes(range(256)) * 9)))
     with pytest.raises(InputError, match="damaged or truncated gzip"):
         read_bytes(tmp_path / "a.gz")
+
+
+def test_a_name_that_no_folder_can_hold():
+    with pytest.raises(InputError, match="cannot be read"):
+        read_text(Path("x" * 5000))
 
 
 @pytest.mark.parametrize(
