@@ -112,9 +112,24 @@ def answer(**message: Any) -> dict[str, Any]:
 
 TURNS = [("c0", 0, "user", "Is it open?", 4), ("c0", 1, "assistant", "Until six.", 4)]
 CALL = {"id": "x", "type": "function", "function": {"name": "hours", "arguments": "{}"}}
+TREE = {
+    id_: {"parent": parent, "message": {"author": {"role": role}, "content": {"content_type": "text", "parts": [text]}}}
+    for id_, parent, role, text in (
+        ("a", "root", *SAID[0]),
+        ("b", "a", "assistant", "Until five."),
+        ("c", "a", *SAID[1]),
+    )
+}
 PARTS = [{"type": "text", "text": "Is"}, {"type": "input_audio", "input_audio": {}}, {"type": "video_url"}]
 
 MESSAGES = [
+    row(
+        "ChatGPT's export, in which an answer was made again",
+        "told",
+        chats({"conversation_id": "k", "current_node": "c", "mapping": TREE}, options=()),
+        "1 in other versions of an edited chat",
+        holds(SAID, id_="k"),
+    ),
     row(
         "a refusal",
         "recovered",
