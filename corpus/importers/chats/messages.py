@@ -44,7 +44,10 @@ LANGCHAIN |= {
 }
 _CALL = re.compile(r"\s*<(tool_call|function_call)>.*?</\1>\s*", re.DOTALL)
 """How open models write a call into their text."""
-_THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
+_TAG = "(think|thinking|reasoning)>"
+_THOUGHT = re.compile(rf"\s*<{_TAG}.*?(?:</\1>\s*|\Z)|(?:(?!<{_TAG}).)*?\n[ \t]*</{_TAG}\s*", re.DOTALL)
+"""At the beginning: to its end, which an answer that was cut off has not; or without its begin, which templates write.
+"""
 MOST_KEYS, MOST_KINDS = 12, 4
 PARTS = "parts of messages"
 NO_SPEAKER = "of the system, tools or functions"

@@ -62,6 +62,12 @@ def test_too_large_or_packed(tmp_path, monkeypatch, content, limit, words):
         read_text(tmp_path / "a")
 
 
+def test_a_packed_file_may_hold_less(tmp_path):
+    (tmp_path / "a").write_bytes(gzip.compress(b"a" * 1200, mtime=0))
+    with pytest.raises(InputError, match=r"gzip of more than 0 MiB\. Unpack it, or split it"):
+        read_text(tmp_path / "a", most_packed=1000)
+
+
 def test_zero_bytes(tmp_path):
     (tmp_path / "a").touch()
     with pytest.raises(InputError, match="zero bytes"):
