@@ -43,6 +43,8 @@ CAPTIONS = [
         for kind, fault, outcome, text, rated, says, holds in (
             ("srt", "text that nobody can see", "told", speakers.srt(ANN, BEN, "ann: \u200b"), "ann,ben",
              "cues 3 2 1 without text", DYAD),
+            ("srt", "a line that nobody can see in a cue", "recovered", speakers.srt(ANN + "\n\u200b", BEN), "ann,ben",
+             "", DYAD),
             ("srt", "a file joined to itself", "refused", speakers.srt(ANN, BEN) * 2, "ann,ben",
              "t.srt, line 8: the times begin anew, as if two files were joined", None),
             ("vtt", "two files in one", "refused", speakers.vtt(ANN, BEN) + "\n" + speakers.vtt("ann: Two."), "ann,ben",
