@@ -19,6 +19,8 @@ _TIMES = re.compile(rf"\s*{_STAMP}\s*-->\s*{_STAMP}(?:\s.*)?")
 _CLOCK = r"\d+:\d\d(?::\d\d)?(?:[.,:;]\d+)?"
 _BROKEN_TIMES = re.compile(rf"\s*(?:[\d:.,]+\S*\s*-->|-->|\W?{_CLOCK}\s*[^\w\s.,]{{1,4}}\s*{_CLOCK}\s*$)")
 """Also two clock times with another sign between them: word processors make one of "-->"."""
+LONGEST_TIMES = 200
+"""Characters of a line in which times are looked for that cannot be read."""
 _HEADER = re.compile(r"\ufeff?WEBVTT(?:[ \t].*)?")
 _LANGUAGE = re.compile(r"language:\s*(\S+)\s*", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
@@ -66,7 +68,7 @@ def header_language(path: Path) -> str | None:
 def _blocks(name: str, lines: Sequence[str], vtt: bool) -> Iterator[_Block]:
     """Every cue: its text ends where the next cue, its counter or a comment begins, not at a blank line."""
     times = {number: match for number, line in enumerate(lines) if (match := _TIMES.fullmatch(line))}
-    broken = [n + 1 for n, line in enumerate(lines) if n not in times and _BROKEN_TIMES.match(line)]
+    broken = [n + 1 for n, line in enumerate(lines) if n not in times and _BROKEN_TIMES.match(line[:LONGEST_TIMES])]
     if broken:
         raise UnitError(
             f"{name}, line {broken[0]}: {len(broken)} cues have times that cannot be read; "

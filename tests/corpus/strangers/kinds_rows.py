@@ -161,6 +161,8 @@ CHATS = [
         ("a call written into the text", "told",
          _message({**ANSWER, "content": '<tool_call>\n{"name": "hours"}\n</tool_call>'}, ANSWER),
          "4 tool calls, which nobody heard", RATED),
+        ("calls without end, 20,000 of them", "recovered",
+         _message({**ANSWER, "content": "<tool_call>" * 20_000}), "", lambda corpus: len(corpus.session_ids()) == 1),
         ("parts without a type", "told",
          _message({"role": "model", "parts": [{"functionCall": {}}, {"text": "Hm.", "thought": True}]}, ANSWER),
          "1 functionCall .*; 1 reasoning", RATED),
