@@ -130,7 +130,7 @@ def claim(out: Path, record: Mapping[str, Any]) -> None:
     Raises ``InputError``: the folder cannot be written.
     """
     try:
-        write_atomically(out / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        write_atomically(out / RECORD, json.dumps(record, indent=1) + "\n")
     except OSError as error:
         raise _unwritable(out, error) from None
 
@@ -230,5 +230,5 @@ def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportRe
         tuple(problem for problem in problems if problem.severity == "error"),
         (*warnings, *weak_ratings(corpus, problems)),
         made.speakers,
-        look(corpus, made.chosen),
+        look(corpus, made.chosen) if made.files else NOTHING,
     )

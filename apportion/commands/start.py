@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,34 +11,13 @@ import click
 
 from apportion.commands.corpus import ask_speakers, pairs_of
 from apportion.commands.shared.places import write
+from apportion.commands.shared.start_choices import CONFIG, TABLES, Wishes, configuration
+from apportion.commands.shared.start_told import facts, rewards_made, shown, told
 from apportion.foundation.errors import InputError
-from apportion.foundation.truncate import listed, shortened, some
 
 if TYPE_CHECKING:
-    from apportion.corpus.corpus import Corpus
     from apportion.corpus.importers.recognise import Recognised
-    from apportion.corpus.session import Session
     from apportion.corpus.writer import ImportReport
-
-SHOWN_SESSIONS, SHOWN_TURNS, WIDTH = 3, 4, 90
-MOST_TOLD = 6
-FEWEST_TO_LEARN = 4
-TABLES, CONFIG, RUN = "corpus", "apportion.toml", "run"
-"""What lies in OUT."""
-CHAT_TARGET = "assistant"
-
-
-@dataclass(frozen=True)
-class _Wishes:
-    """What the person has said beforehand."""
-
-    options: dict[str, str]
-    rating: str | None
-    target: str | None
-    yes: bool
-
-    def __bool__(self) -> bool:
-        return bool(self.options or self.rating or self.target)
 
 
 @click.command("start")
@@ -70,11 +45,11 @@ def start_command(
     name = source.resolve().name
     out = out or Path(f"{name.partition('.')[0] or name or 'data'}-apportion")
     with nobody_asked() if yes else nullcontext():
-        code = _start(source, out, found, _Wishes(pairs_of(options), rating, target, yes))
+        code = _start(source, out, found, Wishes(pairs_of(options), rating, target, yes))
     sys.exit(code)
 
 
-def _start(source: Path, out: Path, found: Recognised, wishes: _Wishes) -> int:
+def _start(source: Path, out: Path, found: Recognised, wishes: Wishes) -> int:
     from apportion.corpus.corpus import Corpus
     from apportion.corpus.importers.recognise import CORPUS
     from apportion.corpus.power import weak_ratings
@@ -90,16 +65,16 @@ def _start(source: Path, out: Path, found: Recognised, wishes: _Wishes) -> int:
     corpus = Corpus.open(folder)
     sessions = list(corpus.iter_sessions())
     weak = weak_ratings(corpus, report.problems if report else ())
-    for line in (*_facts(corpus, sessions), *_told(report, out, weak), "", *_shown(sessions)):
+    for line in (*facts(corpus, sessions), *told(report, out, weak), "", *shown(sessions)):
         click.echo(line)
     config = out / CONFIG
     if wishes or not config.is_file():
-        text, why = _configuration(source, out, folder, found.kind, corpus, wishes)
+        text, why = configuration(source, out, folder, found.kind, corpus, wishes)
         write(config, "--out", text)
         click.echo(f"wrote {config}: {why}")
     else:
         click.echo(f"{config} is kept as it is (options write it anew)")
-    code = _rewarded(out, sum(bool(session.ratings) for session in sessions), weak)
+    code = rewards_made(out, sum(bool(session.ratings) for session in sessions), weak)
     return code or int(report is not None and bool(report.left_out or report.problems))
 
 
@@ -123,7 +98,7 @@ def _earlier(source: Path, out: Path) -> dict[str, str] | None:
     )
 
 
-def _imported(kind: str, source: Path, out: Path, earlier: dict[str, str] | None, wishes: _Wishes) -> ImportReport:
+def _imported(kind: str, source: Path, out: Path, earlier: dict[str, str] | None, wishes: Wishes) -> ImportReport:
     """Import; what is not sure is asked, taken as suggested (`--yes`), or refused."""
     from apportion.corpus.importers import import_to
     from apportion.corpus.importers.chats.scales import NoScaleError
@@ -147,153 +122,3 @@ def _imported(kind: str, source: Path, out: Path, earlier: dict[str, str] | None
             if not is_answered():
                 raise
             options["speakers"] = str(ask_speakers(unsure, options.get("speakers"), out / TABLES))
-
-
-def _facts(corpus: Corpus, sessions: list[Session]) -> Iterator[str]:
-    """What the corpus holds."""
-    from apportion.corpus.inspection.inspect import inspect
-    from apportion.corpus.languages.settling import languages_found, languages_listed
-
-    seen = inspect(corpus)
-    speakers = list(dict.fromkeys(_plain(turn.speaker) for session in sessions for turn in session.turns))
-    yield f"found      {_many(seen.sessions, 'session')}, {_many(seen.utterances, 'turn')}"
-    yield f"speakers   {len(speakers):,}: {listed(speakers, 6)}"
-    for rating in seen.ratings:
-        pairs = dict.fromkeys(
-            f"{_plain(one.rater)} rates {_plain(one.target)}"
-            for session in sessions
-            for one in session.ratings
-            if one.name == rating.name
-        )
-        yield (
-            f"scores     {_plain(rating.name)}, {rating.low:g} to {rating.high:g}: {rating.scores:,}, mean "
-            f"{rating.mean:.2f}; {listed(list(pairs))}"
-        )
-    if not seen.ratings:
-        yield "scores     none"
-    languages = languages_found({session.session_id: session for session in sessions}).values()
-    yield f"language   {languages_listed(session.language for session in languages)}"
-    recorded = ", ".join(f"{many:,} {kind}" for kind, many in seen.recordings)
-    yield f"recorded   {recorded or 'nothing'}"
-
-
-def _told(report: ImportReport | None, out: Path, weak: list[str]) -> list[str]:
-    """What the import left out, took for something, or warns of; ``weak`` is about comparisons, which are not made."""
-    if report is None:
-        return []
-    from apportion.corpus.account import account_lines
-
-    where = f"{out / TABLES} holds all; `apportion inspect {out / TABLES}`"
-    parts: Mapping[str, list[str]] = {
-        "note": list(report.notes),
-        "recorded": [str(one) for one in report.recordings.people],
-        "chosen": list(report.recordings.chosen),
-        "left out": [str(one) for one in report.left_out],
-        "problem": [str(one) for one in report.problems],
-        "warning": [*report.recordings.warnings, *(text for text in report.warnings if text not in weak)],
-    }
-    told = [line for title, lines in parts.items() for line in some(title, lines, MOST_TOLD, where)]
-    return [*account_lines(report.account), *told]
-
-
-def _shown(sessions: list[Session]) -> Iterator[str]:
-    """The first sessions as they were understood."""
-    for session in sessions[:SHOWN_SESSIONS]:
-        scores = "".join(f", {_plain(one.name or 'score')} {one.score:g}" for one in session.ratings[:2])
-        yield f"{_plain(session.session_id)}: {_many(len(session.turns), 'turn')}{scores}"
-        for turn in islice(session.turns, SHOWN_TURNS):
-            yield f"  {shortened(f'{_plain(turn.speaker)}: {_plain(turn.text)}', WIDTH)}"
-        if len(session.turns) > SHOWN_TURNS:
-            yield f"  … {len(session.turns) - SHOWN_TURNS:,} more"
-    if len(sessions) > SHOWN_SESSIONS:
-        yield f"… {_many(len(sessions) - SHOWN_SESSIONS, 'more session')}"
-    yield ""
-
-
-def _many(many: int, noun: str) -> str:
-    return f"{many:,} {noun}{'s' * (many != 1)}"
-
-
-def _plain(text: str) -> str:
-    from apportion.environments.terminal.console import printable
-
-    return printable(text)
-
-
-def _configuration(
-    source: Path, out: Path, folder: Path, kind: str, corpus: Corpus, wishes: _Wishes
-) -> tuple[str, str]:
-    """The text of the configuration, and why it has these methods."""
-    from apportion.pipeline.first_rewards import choose_methods, short_config
-
-    ratings = corpus.rating_names()
-    rating = _rating(ratings, wishes)
-    sessions = {session.session_id: session for session in corpus.iter_sessions()}
-    chosen = choose_methods(sessions, rated=bool(ratings))
-    target = None if ratings else _target(kind, wishes)
-    named = TABLES if folder == out / TABLES else str(folder.resolve())
-    text = short_config(_plain(source.name or str(source)), named, rating, target, chosen.methods)
-    whose = f"; the turns of {target!r} get rewards (--target WHO says otherwise)" if target else ""
-    return text, f"{' and '.join(chosen.methods)}, since {chosen.why}{whose}"
-
-
-def _rating(names: list[str], wishes: _Wishes) -> str | None:
-    from apportion.corpus.importers.reading.asking import choose
-
-    if wishes.rating is not None and wishes.rating not in names:
-        raise InputError(f"--rating {wishes.rating}: the scores here are {', '.join(names) or 'none'}. Name one.")
-    if wishes.rating is not None or len(names) < 2:
-        return wishes.rating or next(iter(names), None)
-    chosen = choose("Which score is to become rewards?", names)
-    if chosen is None:
-        raise InputError(
-            f"several scores: {', '.join(names)}. Say which is to become rewards: --rating {json.dumps(names[0])}."
-        )
-    return chosen
-
-
-def _target(kind: str, wishes: _Wishes) -> str:
-    """Whose turns get rewards where nobody is rated."""
-    from apportion.corpus.importers.reading.asking import choose
-
-    if wishes.target is not None or kind == "chat":
-        return wishes.target or CHAT_TARGET
-    chosen = choose("No score. Whose turns are to get rewards, by who speaks?", ["second", "first"])
-    if chosen is None and not wishes.yes:
-        raise InputError(
-            "there is no score, so nobody says who is rated. Say whose turns get rewards: --target second (who answers "
-            "first), first, or a name."
-        )
-    return chosen or "second"
-
-
-def _rewarded(out: Path, rated: int, weak: list[str]) -> int:
-    """Make the rewards, say what came of them, and what is next; the exit code."""
-    from apportion.pipeline.first_rewards import make_rewards
-
-    quiet = not sys.stderr.isatty()
-    summary, made = make_rewards(out / CONFIG, quiet=quiet)
-    for text in summary.warnings if quiet else ():  # A terminal has shown them.
-        if not any(known.endswith(text) for known in weak):
-            click.echo(f"warning: {text}")
-    for method, many in summary.unjudged.items():
-        click.echo(
-            f"no rewards by {method} in {_many(many, 'session')}: nothing to judge by there, as where nobody answers. "
-            f'In {out / CONFIG}, methods = ["uniform"] gives equal shares of a score'
-        )
-    for method, rewards in made.items():
-        told = f"rewards    {method}: {_many(rewards.turns, 'turn')} of {_many(rewards.episodes, 'episode')}"
-        if not rewards.turns:
-            continue
-        if not rated:
-            click.echo(f"{told}; nobody gave a score: they sum to what the model foretells")
-        elif rewards.exact:
-            click.echo(f"{told}; each sum is exact: the score less the training mean, {rewards.offset:.4g}")
-        else:
-            raise InputError(f"{told}: a sum is {rewards.farthest:g} off. Report this with the input.")
-    click.echo(f"look       apportion view {out / RUN}")
-    if rated < FEWEST_TO_LEARN:
-        click.echo(f"next       scores for {FEWEST_TO_LEARN} sessions or more: a reward model learns from them")
-    else:
-        click.echo(f"next       apportion run {out / CONFIG}")
-    return summary.exit_code() or int(not any(rewards.turns for rewards in made.values()))

@@ -23,6 +23,7 @@ _FORMULA = re.compile("'*[=+@\\-\t\r\n\uff1d\uff0b\uff20\uff0d]")
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:0+,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|[0-9]{4,},[0-9]+)")
 """Figures whose comma cannot stand between thousands."""
+UNSURE = "Its point may stand before decimals or between thousands. Write 5.0 or 5000, not 5.000."
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def number(text: str, place: str, need: str, decimal: str = ".") -> float:
     value = parsed(text, decimal)
     if value is None:
         hint = " Write it with a point for decimals, and without thousands." if "," in text else ""
+        hint = f" {UNSURE}" if not decimal and parsed(text) is not None else hint
         raise UnitError(f"{place}: {shortened(text)!r}; {need} is needed.{hint}")
     return value
 
@@ -166,7 +168,7 @@ def parsed(text: str, decimal: str = ".") -> float | None:
     """
     plain = text.strip().replace("\u2212", "-")
     if decimal != ".":
-        plain = plain.replace(".", " ").replace(decimal, ".")
+        plain = plain.replace(".", " ").replace(decimal or ".", ".")
     value = float(plain) if _PLAIN.fullmatch(plain) else math.nan
     return value if math.isfinite(value) else None
 
@@ -177,15 +179,18 @@ def whole(text: str) -> int | None:
 
 
 def decimal_mark(cells: Iterable[str], delimiter: str) -> str:
-    """What stands before the decimals of a table's figures: a comma only where that is certain.
+    """What stands before the decimals of a table's figures: a comma only where that is certain; "" where nobody knows.
 
-    Where commas divide the cells, ``"3,5"`` may be two answers; ``1,234`` alone may be a thousand and more.
+    Where commas divide the cells, ``"3,5"`` may be two answers; ``1,234`` alone may be a thousand and more. Where
+    semicolons do, so may ``1.234``.
     """
     if delimiter == ",":
         return "."
     figures = [cell.strip() for cell in cells]
-    certain = any(map(_DECIMAL_COMMA.fullmatch, figures)) and not any("." in cell for cell in figures)
-    return "," if certain else "."
+    pointed = [cell.replace(".", ",") for cell in figures if "." in cell and "," not in cell]
+    if any(map(_DECIMAL_COMMA.fullmatch, figures)) and not any("." in cell for cell in figures):
+        return ","
+    return "" if delimiter == ";" and pointed and not any(map(_DECIMAL_COMMA.fullmatch, pointed)) else "."
 
 
 def inert(text: str) -> str:

@@ -238,7 +238,8 @@ def write_table(table: pa.Table, path: Path, schema: TableSchema, kind: Format |
     if (kind or path.suffix.removeprefix(".")) == "jsonl":
         path.write_text("".join(_json_line(row) for row in table.to_pylist()), encoding="utf-8")
     else:
-        pq.write_table(table, path, compression="zstd")
+        # Arrow takes "~" at the head of a path for somebody's home, and nothing else here does.
+        pq.write_table(table, path.absolute(), compression="zstd")
 
 
 def sort_rows(table: pa.Table, schema: TableSchema) -> pa.Table:

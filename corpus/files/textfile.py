@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,13 +31,14 @@ BYTES_A_PART, FREE_PARTS = 8, 1_000_000
 _PIECE = 1 << 20
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most_packed: int = MOST_BYTES) -> bytes:
     """The content of a file, decompressed where it is gzip (told by its first bytes, not by its name).
 
     It is read and decompressed piece by piece, so that a file that is too large takes no memory.
 
-    Raises ``InputError``: the file is missing, a folder, a pipe or a device, not readable, a damaged gzip file, or
-    larger than ``MOST_BYTES``, ``MOST_LINE``, ``MOST_RATIO`` or ``BYTES_A_PART`` allow.
+    ``most_packed``: bytes that a gzip may hold. Raises ``InputError``: the file is missing, a folder, a pipe or a
+    device, not readable, a damaged gzip file, or larger than that, ``MOST_BYTES``, ``MOST_LINE``, ``MOST_RATIO`` or
+    ``BYTES_A_PART`` allow.
     """
     check_regular(path)
     try:
@@ -44,7 +46,7 @@ def read_bytes(path: Path) -> bytes:
             _check_size(path, path.stat().st_size)
             packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             file.seek(0)
-            return _unpacked(path, file) if packed else b"".join(_checked(path, file))
+            return _unpacked(path, file, most_packed) if packed else b"".join(_checked(path, file))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path.") from None
     except IsADirectoryError:
@@ -53,12 +55,16 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Check its owner and mode.") from None
 
 
-def _unpacked(path: Path, file: IO[bytes]) -> bytes:
+def _unpacked(path: Path, file: IO[bytes], most: int) -> bytes:
     def pieces() -> Iterator[bytes]:
         done = 0
         with gzip.GzipFile(fileobj=file) as unpacked:
             for piece in _checked(path, unpacked):
                 done += len(piece)
+                if done > most:
+                    raise InputError(
+                        f"{path}: gzip of more than {most >> 20:,} MiB. Unpack it, or split it into several files."
+                    )
                 if done > max(FREE_BYTES, MOST_RATIO * file.tell()):
                     raise InputError(
                         f"{path}: gzip that unpacks to more than {MOST_RATIO} times its size ({file.tell():,} bytes "
@@ -107,7 +113,7 @@ def check_regular(path: Path) -> None:
 
     Raises ``InputError``: it is one; What is missing, a folder or a file is none.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if os.path.exists(path) and not (path.is_file() or path.is_dir()):  # noqa: PTH110  (a name may be too long to ask)
         raise InputError(f"{path}: a pipe or a device, and only files are read. Write its content to a file.")
 
 
@@ -118,13 +124,13 @@ def not_a_file(path: Path) -> str:
     return "a link that leads nowhere" if path.is_symlink() else "a pipe or a device"
 
 
-def read_text(path: Path, *, allow_empty: bool = False) -> str:
-    """The UTF-8 text of a plain or gzip file, without a byte order mark.
+def read_text(path: Path, *, allow_empty: bool = False, most_packed: int = MOST_BYTES) -> str:
+    """The UTF-8 text of a plain or gzip file, without a byte order mark; ``most_packed`` is that of `read_bytes`.
 
     Raises ``InputError``: as `read_bytes`; a file of zero bytes (unless ``allow_empty``); an archive; bytes that are
     not UTF-8, with file, line and byte offset.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, most_packed)
     if not data and not allow_empty:
         raise InputError(f"{path}: the file has zero bytes. Copy or export it again.")
     archive = next((kind for magic, kind in ARCHIVES.items() if data.startswith(magic)), None)

@@ -41,7 +41,7 @@ from apportion.corpus.importers.chats.tables import (
     moment,
     written_list,
 )
-from apportion.corpus.importers.chats.trace_records import OTEL, tool_of
+from apportion.corpus.importers.chats.trace_records import OTEL, of_table, tool_of
 from apportion.corpus.importers.chats.traces import conversations_of, is_traces
 from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
@@ -49,7 +49,7 @@ from apportion.corpus.languages.names import said_language
 from apportion.corpus.session import ENVIRONMENT
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.safe_text import is_seen
-from apportion.foundation.truncate import listed, shortened
+from apportion.foundation.truncate import counted, listed, shortened
 
 OPTIONS = {
     "low": "the low end of the scale of all scores, where the rows do not say it",
@@ -104,19 +104,16 @@ class _Log:
     def notes(self) -> tuple[str, ...]:
         notes = [*self.told]
         if self.blank:
-            notes.append(f"{self.blank:,} messages are blank: they are turns in which nothing was said")
+            notes.append(f"blank messages, kept as turns in which nothing was said: {self.blank:,}")
         if self.turned:
-            which = f"{len(self.turned):,} chats ({listed(self.turned)})"
-            notes.append(f"the messages of {which} stand newest first by their times: they were turned round")
+            notes.append(f"messages newest first by their times, turned round: in {counted(self.turned, 'chat')}")
         if self.shared:
-            who = listed([f"{session}: {names}" for session, names in self.shared.items()])
-            notes.append(f"in {len(self.shared):,} chats several names have one role and are one speaker ({who})")
+            who = counted([f"{session}: {names}" for session, names in self.shared.items()], "chat")
+            notes.append(f"several names have one role and are one speaker in {who}")
         for key, many in self.marked.items():
-            notes.append(
-                f"{many:,} messages are marked as {key!r}: they are turns all the same; remove what nobody saw"
-            )
+            notes.append(f"messages marked as {key!r}, which are turns all the same: {many:,}. Remove what nobody saw")
         if self.unrated and self.scored:
-            notes.append(f"{self.unrated:,} of {self.unrated + self.scored:,} chats have no score: they are unrated")
+            notes.append(f"unrated chats, which have no score: {self.unrated:,} of {self.unrated + self.scored:,}")
         return tuple(notes)
 
 
@@ -135,7 +132,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     if any(
         is_traces(strange) for _, items, _ in files if (strange := [one for one in items if not _is_ours(one.found)])
     ):
-        _import_traces(log, src, [(path, items) for path, items, _ in files])
+        _import_traces(log, src, files)
     else:
         for path, items, is_table in files:
             _import_file(log, path, items, is_table=is_table)
@@ -148,8 +145,12 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     return CorpusBuild(log.rows.tables(), log.notes(), tuple(log.left_out))
 
 
-def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]]) -> None:
-    items = [Item(f"{path.name}, {one.place}", one.found, one.fault) for path, found in files for one in found]
+def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item], bool]]) -> None:
+    items = [
+        Item(f"{path.name}, {one.place}", of_table(one.found) if is_table else one.found, one.fault)
+        for path, found, is_table in files
+        for one in found
+    ]
     log.keys |= {key for item in items for key in item.found}
     tool = next(tool for item in items if (tool := tool_of(item.found)))
     reader, wanted = log.reader(), log.options.get("score")
@@ -164,7 +165,7 @@ def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item]]
     for one in conversations:
         _import_chat(log, one.place, one.id, f"chat/{tool.lower()}", one.holds, partial(one.chat, reader, edited))
     if edited:
-        log.told.append(f"{len(edited):,} chats ({listed(edited)}) were edited: the later version was kept")
+        log.told.append(f"edited, and kept in the later version: {counted(edited, 'chat')}")
 
 
 def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) -> None:
@@ -309,8 +310,10 @@ def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, f
 
 def _is_newest_first(messages: list[Any]) -> bool:
     """Whether every message has a time or a number, and they count down."""
-    for key in ORDER:
-        when = [moment(message.get(key)) if isinstance(message, dict) else None for message in messages]
+    if not all(isinstance(message, dict) for message in messages):
+        return False
+    for key in (key for key in ORDER if all(key in message for message in messages)):
+        when = [moment(message[key]) for message in messages]
         if None not in when and len(set(when)) > 1:
             return when == sorted(when, key=lambda one: one or 0.0, reverse=True)
     return False
@@ -349,7 +352,7 @@ def _tell_keys(log: _Log, path: Path, finder: KeyFinder, keys: Keys, *, is_table
         log.told.append(f"{path.name}: read {pairs} (an option says otherwise: -o {next(iter(mapped))}=KEY)")
     used = {key.partition(".")[0] for key in keys.of.values()} | set(keys.of.values())
     used |= set(OF_CHATS if is_table else OURS)
-    unread = [shortened(key) for key in finder.present() if key not in used]
+    unread = [shortened(key) for key in finder.present() if key and key not in used]
     if unread:
         log.told.append(f"{path.name}: keys that were not read: {listed(unread, MOST_KEYS)}")
 

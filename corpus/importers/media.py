@@ -23,7 +23,14 @@ from apportion.corpus.importers.reading.recordings import (
 )
 from apportion.corpus.importers.reading.sources import check_options
 from apportion.corpus.importers.reading.time_unit import TimeUnit, time_unit_option
-from apportion.corpus.importers.reading.transcripts import CAPTIONS, READERS, TABLES, UNITLESS, read_transcript
+from apportion.corpus.importers.reading.transcripts import (
+    CAPTIONS,
+    READERS,
+    TABLES,
+    UNITLESS,
+    read_transcript,
+    transcript_language,
+)
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
 from apportion.corpus.speakers.evidence import repeated
@@ -76,7 +83,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
         # Some systems write the names of files in another Unicode form.
         rated.setdefault(clean_name(session_id), []).extend(rows)
     known = set(SUFFIXES).union(READERS) - set(TABLES)
-    notes = [] if alone else [*_not_files(src), *_not_used(src, known)]
+    notes = [] if alone else [*_not_files(src), *_not_used(src, known, options.get("speakers"))]
     if table and not ratings:
         notes.append(f"{table.name} has no rows: nothing is rated by it")
     made = _Made(given, _heard(folders, rated), options.get("language"), unit, track, notes)
@@ -195,7 +202,8 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     files = _recordings(folder)
     for file in files:
         account.current().recording(file, None)
-    said = read_transcript(_transcript(folder), made.unit)
+    transcript = _transcript(folder)
+    said = read_transcript(transcript, made.unit)
     mapped = (folder / CHANNEL_MAP).is_file()
     sides = read_channel_map(folder / CHANNEL_MAP, ()) if mapped else {}
     scores = _scores(folder, rated)
@@ -207,12 +215,14 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     )
     made.labels |= {(session_id, piece.label) for piece in said if piece.label is not None}
     settled = settle(said, session_id, known)
-    labels = {label: one.name for one in settled.speakers for label in (one.name, *one.labels)}
+    labels = {one.name: one.name for one in settled.speakers}
+    labels |= {label: one.name for one in settled.speakers for label in one.labels}
     recordings = [probe(path, made.sound_track) for path in files]
     sides = read_channel_map(folder / CHANNEL_MAP, list(labels)) if mapped else {}
     tracks, remarks, choices = track_parts(recordings, list(labels), sides)
     durations = [recording.duration_s for recording in recordings if recording.duration_s is not None]
-    rows.session(session_id, "media", duration_s=max(durations, default=None), language=made.language)
+    language = made.language or transcript_language(transcript)
+    rows.session(session_id, "media", duration_s=max(durations, default=None), language=language)
     _add_utterances(rows, session_id, settled.cues)
     for part in tracks:
         path = f"media/{session_id}/{part.path.name}"
@@ -249,8 +259,10 @@ def _scores(folder: Path, rated: list[Row]) -> list[Score]:
 
 def _person(given: SpeakersFile, session_id: str, name: str, labels: Mapping[str, str]) -> str:
     """Who is meant by a name in the ratings: a label's person, or whoever the file of speakers says."""
-    name = given.name_of(session_id, name) or name
     spelt = same_name(name, labels)
+    if spelt is None:
+        name = given.name_of(session_id, name) or name
+        spelt = same_name(name, labels)
     return clean_name(name) if spelt is None else labels[spelt]
 
 
@@ -287,7 +299,7 @@ def _ratings(folder: Path) -> Path | None:
     return tables[0] if tables else None
 
 
-def _not_used(folder: Path, known: Collection[str]) -> list[str]:
+def _not_used(folder: Path, known: Collection[str], speakers: str | None = None) -> list[str]:
     """What is not read: tables and spreadsheets, which may hold ratings, and what does not end as one of ``known``."""
     odd = sorted(path for path in _files(folder) if path.suffix.lower() not in known)
     return [
@@ -298,7 +310,7 @@ def _not_used(folder: Path, known: Collection[str]) -> list[str]:
             else "its ending is that of no recording and no transcript"
         )
         for path in odd
-        if path.name.lower() not in RATINGS_TABLES
+        if path.name.lower() not in RATINGS_TABLES and not (speakers and path.samefile(speakers))
     ]
 
 

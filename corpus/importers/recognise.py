@@ -141,7 +141,7 @@ def _by_content(head: str) -> Recognised | None:
 def _columns(path: Path) -> str:
     """The columns of a Parquet file as JSON has keys; nothing where it cannot be read, which its reader says."""
     try:
-        return "{" + "".join(f'"{name}":' for name in pq.read_schema(path).names)
+        return "{" + "".join(f'"{name}":' for name in pq.read_schema(path.absolute()).names)
     except (OSError, pa.ArrowException):
         return ""
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from tempfile import gettempdir
 from typing import Any
 
 from apportion.corpus.languages.names import NAMES, TOGETHER
+from apportion.foundation.errors import InputError
 
 SURE = 0.5
 """The probability from which a dialogue's language is believed."""
@@ -63,6 +65,10 @@ def _classify(text: str) -> tuple[str, float]:
 def _model() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:
+        model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:
+        where = f"{gettempdir()}: the model of languages cannot be written there ({error.strerror})"
+        raise InputError(f"{where}. Free some space, or name another folder: TMPDIR=FOLDER.") from None
     model.set_languages([*NAMES, _NOTHING])
     return model

@@ -148,7 +148,7 @@ def _row(row: Media, found: Presentation, heard_elsewhere: bool) -> tuple[list[s
             "Where another is meant, give it a file of its own"
         )
     if heard_elsewhere or row.channel in HALVES or not found.sounds:
-        return parts, faults
+        return [*parts, *["no sound"] * (not heard_elsewhere)], faults
     asked = parse_sound(row.channel or "")
     number, channel = asked or (None, None)
     track = found.sound(number)

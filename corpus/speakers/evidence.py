@@ -20,6 +20,8 @@ _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]$")
 FEWEST_WORDS, MOST_WORDS = 3, 5
 """A label of so many words, most of them in small letters, reads like a sentence; one of more words than that does in
 any letters."""
+SELDOM = 5
+"""A label that ends in small letters ("I mean") reads like text where it comes twice, and less often than that."""
 
 
 @dataclass
@@ -45,7 +47,8 @@ class Evidence:
             return True
         small = sum(word[0].islower() for word in words)
         sentence = len(words) >= FEWEST_WORDS and 2 * small > len(words)
-        return sentence or len(words) > MOST_WORDS or _SENTENCE.search(self.label) is not None
+        phrase = 1 < len(self.pieces) < SELDOM and len(words) > 1 and small < len(words) and words[-1][0].islower()
+        return sentence or phrase or len(words) > MOST_WORDS or _SENTENCE.search(self.label) is not None
 
 
 def gather(said: Sequence[Said], session_id: str, known: Mapping[str, str], given: SpeakersFile) -> dict[str, Evidence]:
@@ -97,9 +100,11 @@ def verdicts(evidence: Mapping[str, Evidence], rated: Collection[str]) -> dict[s
 def _verdict(one: Evidence, complete: bool, names: Collection[str] = ()) -> Verdict:
     if one.name is not None or one.certain:
         return "text" if one.name == "" else "person"
+    key = name_key(one.label)
     if len(one.pieces) > 1:
-        return "unsure" if one.reads_like_text else "person"
-    return "text" if one.reads_like_text or (complete and not _is_like(name_key(one.label), names)) else "unsure"
+        slip = complete and key.isalpha() and any(_near(key, name) for name in names)
+        return "unsure" if one.reads_like_text or slip else "person"
+    return "text" if one.reads_like_text or (complete and not _is_like(key, names)) else "unsure"
 
 
 def _is_like(key: str, names: Collection[str]) -> bool:

@@ -58,8 +58,8 @@ def said_in(place: str, raw: str, start_s: float, end_s: float) -> list[Said]:
     """
     found: list[Said] = []
     for voice, text in voices(raw):
-        account.current().read("words", account.words_in([text]))
         name = _unwrapped(clean_name(voice or ""))
+        account.current().read("words", account.words_in([text] if name else text.split("\n")))
         if name:
             found.append(Said(place, _flat(text), start_s, end_s, name, True, _flat(text), not found))
             continue

@@ -18,6 +18,7 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import first_few, shortened
 
 EMPTY, NOBODYS = "without text", "before anybody is named"
+NO_PERSON = "of no person, as the file of speakers says"
 _COLON = re.compile(r"[:：](?=\s)")
 _BRACKETED = re.compile(rf"[(\[]([^()\[\]]{{1,{LONGEST_LABEL}}})[)\]](?=\s)")
 _AT_ONCE_S = 0.05
@@ -90,7 +91,8 @@ class _WholeCue:
     place: str
     turns: list[int] = field(default_factory=list)
     went_on: bool = False
-    nobodys: bool = False
+    why: str | None = None
+    """Why text of it was left out."""
 
 
 class _Turns:
@@ -118,13 +120,16 @@ class _Turns:
             self._read.left_out("words", "labels of speakers", words - account.words_in([text]), piece.place)
             whole.turns.append(len(self._cues))
             self._cues.append(Cue(name, text, piece.start_s, piece.end_s))
+        elif text and piece.sure and piece.label is not None:
+            whole.why = NO_PERSON
+            self._read.left_out("words", NO_PERSON, words, piece.place)
         elif text and piece.changes:
             raise UnitError(
                 f"{piece.place}: a mark says that another person begins, and no name says who: "
                 f"{shortened(text)!r}. Write the name before the text."
             )
         elif text and not self._cues:
-            whole.nobodys = True
+            whole.why = NOBODYS
             self._read.left_out("words", NOBODYS, words, piece.place)
         elif text:
             whole.went_on = True
@@ -158,6 +163,11 @@ class _Turns:
             _remark(
                 "turns name a speaker in the middle, which may be another turn", _inner_labels(cues, people.keys())
             ),
+            _remark(
+                "of those who speak are known neither to ratings nor to recordings, as others are: where one is no "
+                "person, -o speakers=FILE says so",
+                _strangers(people),
+            ),
         ]
         speakers = _speakers(people, self._names, cues)
         ordered = sorted(cues, key=lambda cue: cue.start_s)
@@ -168,7 +178,7 @@ class _Turns:
         if turns or whole.went_on:
             self._read.joined("cues", "several turns in one cue" if turns else "go on the turn before", 1 - turns)
         else:
-            self._read.left_out("cues", NOBODYS if whole.nobodys else EMPTY, 1, whole.place)
+            self._read.left_out("cues", whole.why or EMPTY, 1, whole.place)
 
 
 def _remark(what: str, places: Sequence[str] | Mapping[str, str]) -> str:
@@ -208,6 +218,12 @@ def _inner_labels(cues: Sequence[Cue], keys: Collection[str]) -> list[str]:
             named = (mark[0] for mark in _BRACKETED.finditer(cue.text) if name_key(mark[1]) in keys)
             found += [f"{cue.speaker!r} at {cue.start_s:g} s: '{mark}'" for mark in list(named)[:1]]
     return found
+
+
+def _strangers(people: Mapping[str, Evidence]) -> list[str]:
+    """Labels of whom the transcript alone knows, beside two or more whom something else knows."""
+    alone = [one for one in people.values() if not set(one.known_by) - {"transcript"}]
+    return [repr(shortened(one.label)) for one in alone] if len(people) - len(alone) > 1 else []
 
 
 def _speakers(people: Mapping[str, Evidence], names: Mapping[str, str], cues: Sequence[Cue]) -> tuple[Speaker, ...]:

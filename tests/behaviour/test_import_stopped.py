@@ -34,6 +34,7 @@ from apportion.cli import main
 for name in ("registry", "media", "chat"):
     __import__(f"apportion.corpus.importers.{name}")
 importlib.import_module("av")
+importlib.import_module("apportion.corpus.languages.identifier").spoken_in(["Hello there."])
 
 def forked(before):
     end, said = os.pipe()
@@ -71,7 +72,7 @@ def stopped(folder: Path, numbers: Sequence[int], *command: str) -> list[tuple[i
     return [tuple(json.loads(line)) for line in done.stdout.splitlines() if line.startswith("[")]
 
 
-LAST_WRITE = 50
+LAST_WRITE = 66
 """More than an import of one recording has."""
 
 

@@ -2,6 +2,7 @@ import json
 import math
 import os
 import stat
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -147,6 +148,12 @@ def test_an_interrupted_write_leaves_the_old_corpus_or_says_so(tmp_path, monkeyp
         small().write(tmp_path)
     assert Corpus.open(tmp_path).session_ids() == ["a", "b"]
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_a_folder_that_is_called_as_a_home_is_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small().write(Path("~nobody", "x"))
+    assert Corpus.open(Path("~nobody", "x")).session_ids() == ["a", "b"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

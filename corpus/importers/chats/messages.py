@@ -42,9 +42,12 @@ LANGCHAIN |= {
     "ToolMessage": "tool",
     "FunctionMessage": "tool",
 }
-_CALL = re.compile(r"\s*<(tool_call|function_call)>.*?</\1>\s*", re.DOTALL)
-"""How open models write a call into their text."""
-_THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
+_CALLED = ("tool_call", "function_call")
+"""How open models write a call into their text: as an element of this name."""
+_TAG = "(think|thinking|reasoning)>"
+_THOUGHT = re.compile(rf"\s*<{_TAG}.*?(?:</\1>\s*|\Z)|(?:(?!<{_TAG}).)*?\n[ \t]*</{_TAG}\s*", re.DOTALL)
+"""At the beginning: to its end, which an answer that was cut off has not; or without its begin, which templates write.
+"""
 MOST_KEYS, MOST_KINDS = 12, 4
 PARTS = "parts of messages"
 NO_SPEAKER = "of the system, tools or functions"
@@ -262,11 +265,22 @@ def _without(text: str, said: Message) -> str:
     if thought:
         text = text[thought.end() :]
         said.unsaid[THOUGHT] += account.words_in([thought[0]])
-    heard, calls = _CALL.subn("\n", text)
-    if calls:
-        said.apart["tool calls"] += calls
+    pieces = _between_calls(text)
+    heard = "\n".join(filter(None, map(str.strip, pieces))) if len(pieces) > 1 else text
+    if len(pieces) > 1:
+        said.apart["tool calls"] += len(pieces) - 1
         said.unsaid[CALLED] += account.words_in([text]) - account.words_in([heard])
     return heard
+
+
+def _between_calls(text: str) -> list[str]:
+    """What stands before, between and after the calls that a model wrote into its text."""
+    pieces, at = list[str](), 0
+    for name in _CALLED:
+        while (begin := text.find(f"<{name}>", at)) >= 0 and (end := text.find(f"</{name}>", begin)) >= 0:
+            pieces.append(text[at:begin])
+            at = end + len(f"</{name}>")
+    return [*pieces, text[at:]]
 
 
 def _is_nothing(content: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,28 @@ def read_items(path: Path) -> tuple[list[Item], bool]:
     name = path.name.lower().removesuffix(COMPRESSED)
     if name.endswith((*TEXT_TABLES, *ARROW_TABLES)) or begins[:4] == b"PAR1":
         return read_rows(path), True
-    items = json_items(path, None)
+    items = list(map(_unbranched, json_items(path, None)))
     if items and all(item.fault for item in items):
         return _one_document(path) or items, False
     if len(items) == 1:
         return _inner_list(items[0]), False
     return items, False
+
+
+def _unbranched(item: Item) -> Item:
+    """A chat of ChatGPT's export, whose messages are a tree, with those on the way to the one that was shown last."""
+    tree, node = item.found.get("mapping"), item.found.get("current_node")
+    if not isinstance(tree, dict):
+        return item
+    others, messages = dict(tree), list[Any]()
+    while isinstance(node, str) and isinstance(entry := others.pop(node, None), dict):
+        messages += [entry["message"]] if entry.get("message") else []
+        node = entry.get("parent")
+    many = sum(isinstance(entry, dict) and bool(entry.get("message")) for entry in others.values())
+    account.current().read("messages", many)
+    account.current().left_out("messages", "in other versions of an edited chat", many, item.place)
+    found = {key: value for key, value in item.found.items() if key not in ("mapping", "current_node")}
+    return replace(item, found={**found, "messages": messages[::-1]}) if messages else item
 
 
 def _one_document(path: Path) -> list[Item]:

@@ -24,14 +24,16 @@ from apportion.corpus.importers.chats.messages import WHAT, WHO
 from apportion.corpus.importers.chats.scales import is_blank
 from apportion.corpus.importers.reading.json_items import Item
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.truncate import listed
+from apportion.foundation.truncate import counted, listed
 
 TEXT_TABLES = (".csv", ".tsv")
 ARROW_TABLES = (".parquet", ".arrow")
 MOST_ROWS = 2_000_000
 MOST_OF_A_CELL = 1 << 20
 """Letters of a Python list that are read: reading one takes a hundred times its size."""
-_ROUNDED = re.compile(r"\d[.,]\d+E\+\d\d")
+_ROUNDED = re.compile(r"\d[.,]\d+E\+\d\d", re.IGNORECASE)
+_MOST_WHOLE = 1 << 53
+"""From here on, a float is not any whole number that there is."""
 MOST_BYTES = 1 << 29
 """How much a Parquet or Arrow file may hold: a small file can hold many times its own size."""
 NUMBERED = (
@@ -59,22 +61,32 @@ def read_rows(path: Path) -> list[Item]:
         try:
             table = csvfile.read_table(path, str(path))
             lines = list(table.rows)
-            figures = [at for at in range(len(table.header)) if _has_decimal_commas(lines, at, table.delimiter)]
+            marks = [_decimal_mark(lines, at, table.delimiter) for at in range(len(table.header))]
             for _, row in lines:
-                for at in figures:
-                    row[at] = row[at].replace(",", ".")
-            return [Item(f"line {line}", dict(zip(table.header, row, strict=True))) for line, row in lines]
+                row[:] = [
+                    cell.replace(",", ".") if mark == "," else cell for cell, mark in zip(row, marks, strict=True)
+                ]
+            unsure = frozenset(name for name, mark in zip(table.header, marks, strict=True) if not mark)
+            return [
+                Item(f"line {line}", dict(zip(table.header, row, strict=True)), "", None, unsure) for line, row in lines
+            ]
         except UnitError as error:
             raise InputError(str(error)) from None
     return [Item(f"row {number}", row) for number, row in enumerate(_arrow_rows(path), start=1)]
 
 
-def _has_decimal_commas(lines: list[tuple[int, list[str]]], at: int, delimiter: str) -> bool:
-    """Whether a column holds figures alone, and the comma in them stands before decimals for certain."""
+def _decimal_mark(lines: list[tuple[int, list[str]]], at: int, delimiter: str) -> str:
+    """What stands before the decimals of a column that holds figures alone; "" where nobody knows."""
     cells = [row[at] for _, row in lines if not is_blank(row[at])]
-    return csvfile.decimal_mark(cells, delimiter) == "," and all(
-        csvfile.parsed(cell, ",") is not None for cell in cells
-    )
+    mark = csvfile.decimal_mark(cells, delimiter)
+    return mark if all(csvfile.parsed(cell, mark or ".") is not None for cell in cells) else "."
+
+
+def _check_figures(path: Path, items: Sequence[Item], column: str | None) -> None:
+    """Refuse a figure of ``column`` that may be read in two ways. Raises ``InputError``: by its line."""
+    for item in items:
+        if column in item.unsure and "." in (cell := str(item.found[column])):
+            raise InputError(f"{path}, {item.place}, column {column}: {cell!r}. {csvfile.UNSURE}")
 
 
 def _arrow_rows(path: Path) -> list[dict[str, Any]]:
@@ -133,6 +145,7 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
 
     Raises ``InputError``: columns that are needed are not there, or whose chat a row belongs to is not said.
     """
+    _check_figures(path, items, score)
     rows = [_Row(item.place, item.found) for item in items if not item.fault]
     broken = [replace(item, holds={ROWS: 1}) for item in items if item.fault]
     account.current().read(ROWS, len(items))
@@ -147,15 +160,17 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     id_ = finder.grouping(IDS, "which chat a row belongs to")
     keys = Keys({"id": id_, "speaker": speaker, "text": text})
     order = finder.named("order", ORDER)
+    _check_figures(path, items, order)
     by_chat: dict[str, list[_Row]] = {}
     for row in rows:
         if is_blank(find(row.cells, id_)):
             raise InputError(f"{path}, {row.place}, column {id_}: empty, so nobody knows whose turn it is. Fill it in.")
         name = _cell(find(row.cells, id_))
-        if _ROUNDED.fullmatch(name):
+        is_cut = isinstance(found := find(row.cells, id_), float) and abs(found) >= _MOST_WHOLE
+        if is_cut or _ROUNDED.fullmatch(name):
             raise InputError(
-                f"{path}, {row.place}, column {id_}: {name} is a number that a spreadsheet has cut, so that several "
-                "chats may have one id. Export it again with that column as text."
+                f"{path}, {row.place}, column {id_}: {name} is a number that a spreadsheet or pandas has cut, so that "
+                "several chats may have one id. Export it again with that column as text."
             )
         by_chat.setdefault(name, []).append(row)
     _use(path, [text, speaker, id_, order, score])
@@ -230,12 +245,10 @@ class _Turns:
     def notes(self) -> list[str]:
         notes = []
         if self.sorted:
-            notes.append(
-                f"the rows of {len(self.sorted):,} chats ({listed(self.sorted)}) were sorted by {self.order!r}"
-            )
+            notes.append(f"rows sorted by {self.order!r}: in {counted(self.sorted, 'chat')}")
         if self.unordered:
-            many = f"{len(self.unordered):,} chats ({listed(self.unordered)})"
-            notes.append(f"{self.order!r} says no order in {many}, so their rows stay in that of the file")
+            many = counted(self.unordered, "chat")
+            notes.append(f"{self.order!r} says no order, so the rows stay in that of the file: in {many}")
         return notes
 
 

@@ -31,7 +31,7 @@ ANSWERED = (
 )
 EVALUATION = "gen_ai.evaluation.result"
 _NUMBERED = re.compile(
-    r"(?:llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d+)\.(?:message\.)?(role|content)"
+    r"(?:llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d{1,9})\.(?:message\.)?(role|content)"
 )
 _OF_EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
 _OF_TRACES = {"htmlpath", "projectid", "bookmarked", "release", "scores", "environment", "userid"}
@@ -191,7 +191,8 @@ def _of_span(place: str, span: Mapping[str, Any]) -> Iterator[Call | Feedback]:
         _is_one(place)
         yield _evaluation(place, values, about)
         return
-    session = values.get("gen_ai.conversation.id") or values.get("session.id")
+    named = (value for key, value in values.items() if value and key.endswith(("session.id", *THREADS)))
+    session = values.get("gen_ai.conversation.id") or values.get("session.id") or next(named, None)
     own = {"id": ids.get("spanid"), "starttime": ids.get("starttimeunixnano") or ids.get("starttime")}
     said_in_events = [_said_in_event(event) for event in _dicts(span.get("events"))]
     values = {**values, **{key: value for side, held in said_in_events if not side for key, value in held.items()}}
@@ -328,14 +329,19 @@ def _dicts(values: Any) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
-def _json(value: Any) -> Any:
+def _json(value: Any, begins: str = "{[") -> Any:
     """What a text says where it is JSON of an object or a list; else the value itself."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+    if isinstance(value, str) and value.strip() and value.lstrip()[0] in begins:
         try:
             return parse(value)
         except JsonError:
             return value
     return value
+
+
+def of_table(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a table in which a text stands as JSON writes it, in quotes, as Langfuse exports inputs and outputs."""
+    return {key: _json(value, '{["') if str(value)[-1:] == '"' else value for key, value in found.items()}
 
 
 def _about(ids: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apportion.corpus import account
 from apportion.corpus.importers.chats.keys import NONE
@@ -18,7 +18,7 @@ from apportion.corpus.importers.chats.trace_records import RECORDS, Call, Feedba
 from apportion.corpus.importers.reading.asking import choose
 from apportion.corpus.importers.reading.json_items import Item
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.truncate import listed, shortened
+from apportion.foundation.truncate import counted, listed, shortened
 
 REPEATED = "repeat what was said before"
 INNER = "in calls inside other calls of their trace, or before its last"
@@ -97,6 +97,7 @@ def conversations_of(items: Iterable[Item], tool: str, wanted: str | None) -> tu
             account.current().left_out(RECORDS, reason, place=item.place)
         for record in records_of(item):
             calls.append(record) if isinstance(record, Call) else scores.append(record)
+    calls = _one_session_a_trace(calls)
     session_of = {call.trace: call.trace for call in calls}
     session_of.update({call.trace: call.session for call in calls if call.session})
     feedback = _by_conversation(_chosen(_first_hand(scores), wanted), calls, session_of)
@@ -104,9 +105,21 @@ def conversations_of(items: Iterable[Item], tool: str, wanted: str | None) -> tu
     account.current().read("chats", len(traces))
     told = []
     if timeless:
-        who = f"{len(timeless):,} chats ({listed(timeless)})"
-        told.append(f"calls in {who} do not say when they began: they stay in the order of the files")
+        told.append(
+            f"calls that do not say when they began stay in the order of the files: {counted(timeless, 'chat')}"
+        )
     return [Conversation(session, found, feedback.get(session, [])) for session, found in traces.items()], told
+
+
+def _one_session_a_trace(calls: list[Call]) -> list[Call]:
+    """The calls; a trace in which several sessions are named, as of a batch, becomes a trace of each."""
+    sessions = defaultdict(set)
+    for call in calls:
+        sessions[call.trace].update({call.session} - {None})
+    return [
+        replace(call, trace=f"{call.trace}/{call.session}") if call.session and len(sessions[call.trace]) > 1 else call
+        for call in calls
+    ]
 
 
 def _first_hand(scores: list[Feedback]) -> list[Feedback]:
@@ -159,7 +172,8 @@ def _by_session(calls: list[Call], session_of: Mapping[str, str]) -> tuple[dict[
             continue
         for trace in of_session:
             trace.sort(key=_start)
-        of_session.sort(key=lambda trace: _start(trace[0]))
+        # Of two at one moment, the one that repeats less of the conversation comes first.
+        of_session.sort(key=lambda trace: (_start(trace[0]), max(len(call.asked) for call in trace)))
     return sessions, timeless
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from apportion.corpus import account
@@ -18,6 +19,10 @@ _TIMES = re.compile(rf"\s*{_STAMP}\s*-->\s*{_STAMP}(?:\s.*)?")
 _CLOCK = r"\d+:\d\d(?::\d\d)?(?:[.,:;]\d+)?"
 _BROKEN_TIMES = re.compile(rf"\s*(?:[\d:.,]+\S*\s*-->|-->|\W?{_CLOCK}\s*[^\w\s.,]{{1,4}}\s*{_CLOCK}\s*$)")
 """Also two clock times with another sign between them: word processors make one of "-->"."""
+LONGEST_TIMES = 200
+"""Characters of a line in which times are looked for that cannot be read."""
+_HEADER = re.compile(r"\ufeff?WEBVTT(?:[ \t].*)?")
+_LANGUAGE = re.compile(r"language:\s*(\S+)\s*", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 
 
@@ -39,7 +44,7 @@ def read_captions(path: Path) -> list[Said]:
     """
     text = read_text(path).replace("\r\n", "\n").replace("\r", "\n")
     lines, vtt = text.split("\n"), path.suffix.lower() == ".vtt"
-    if vtt and not re.fullmatch(r"WEBVTT(?:[ \t].*)?", lines[0]):
+    if vtt and not _HEADER.fullmatch(lines[0]):
         raise UnitError(
             f'{path.name}: not a readable VTT file: line 1 is {shortened(lines[0])!r}; "WEBVTT" is needed. '
             "Export it again."
@@ -54,10 +59,16 @@ def read_captions(path: Path) -> list[Said]:
     return said
 
 
+def header_language(path: Path) -> str | None:
+    """What a WebVTT file says in its header, as YouTube writes it: ``Language: de``; None where it says nothing."""
+    header = read_text(path).replace("\r\n", "\n").replace("\r", "\n").partition("\n\n")[0]
+    return next((said[1] for line in header.split("\n") if (said := _LANGUAGE.fullmatch(line))), None)
+
+
 def _blocks(name: str, lines: Sequence[str], vtt: bool) -> Iterator[_Block]:
     """Every cue: its text ends where the next cue, its counter or a comment begins, not at a blank line."""
     times = {number: match for number, line in enumerate(lines) if (match := _TIMES.fullmatch(line))}
-    broken = [n + 1 for n, line in enumerate(lines) if n not in times and _BROKEN_TIMES.match(line)]
+    broken = [n + 1 for n, line in enumerate(lines) if n not in times and _BROKEN_TIMES.match(line[:LONGEST_TIMES])]
     if broken:
         raise UnitError(
             f"{name}, line {broken[0]}: {len(broken)} cues have times that cannot be read; "
@@ -67,6 +78,12 @@ def _blocks(name: str, lines: Sequence[str], vtt: bool) -> Iterator[_Block]:
     heads = _heads(lines, begins, vtt)
     if not begins and not vtt:
         raise UnitError(f"{name}: not a readable SRT file: no line of times (00:00:01,500 --> 00:00:02,500) in it.")
+    anew = _begins_anew(lines, begins, heads, times, vtt)
+    if anew is not None:
+        raise UnitError(
+            f"{name}, line {anew + 1}: the times begin anew, as if two files were joined. Give each a session of its "
+            "own, or let the times of the second count on."
+        )
     before = lines[vtt : heads[begins[0]] if begins else len(lines)]
     stray = "" if vtt else next(filter(str.strip, before), "")
     if stray:
@@ -107,6 +124,19 @@ def _heads(lines: Sequence[str], begins: Sequence[int], vtt: bool) -> dict[int, 
         heads[number] = number - 1 if is_head else number
         last = counter if is_head else last
     return heads
+
+
+def _begins_anew(
+    lines: Sequence[str], begins: Sequence[int], heads: dict[int, int], times: dict[int, re.Match[str]], vtt: bool
+) -> int | None:
+    """The line on which another file begins within this one: with its header or its counter 1, and earlier times."""
+    for last, number in pairwise(begins):
+        first = next((n for n in range(last + 1, number) if vtt and _HEADER.fullmatch(lines[n])), None)
+        if first is None and not vtt and heads[number] != number and lines[heads[number]].strip() == "1":
+            first = heads[number]
+        if first is not None and _seconds(times[number].groups()[:4]) < _seconds(times[last].groups()[:4]):
+            return first
+    return None
 
 
 def _spoken(lines: Sequence[str], vtt: bool) -> list[str]:

@@ -53,13 +53,15 @@ SHAPE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, UnitError)
 class Item:
     """One object and its place in the file; ``fault`` says how it is broken, and ``found`` what can be read even so.
 
-    ``holds``: how much of what the account has read is in it, where it is made of several rows.
+    ``holds``: how much of what the account has read is in it, where it is made of several rows; ``unsure``: the columns
+    of a table whose figures may be read in two ways.
     """
 
     place: str
     found: dict[str, Any]
     fault: str = ""
     holds: Mapping[str, int] | None = None
+    unsure: frozenset[str] = frozenset()
 
     def value(self) -> dict[str, Any]:
         """The object. Raises ``UnitError``: it is broken."""

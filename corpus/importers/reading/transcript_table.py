@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from apportion.corpus import account
-from apportion.corpus.files.csvfile import Table, decimal_mark, parse_table, parsed
+from apportion.corpus.files.csvfile import UNSURE, Table, decimal_mark, parse_table, parsed
 from apportion.corpus.files.csvtext import read_letters
 from apportion.corpus.importers.reading.time_unit import MILLISECONDS, SECONDS, TimeUnit
 from apportion.foundation.errors import UnitError
@@ -55,6 +55,8 @@ def read_cues(path: Path, unit: TimeUnit | None) -> list[TableCue]:
         place = f"{path.name}, line {line}"
         _check_whole(place, row, table, times, (speaker, text))
         start, end = (parsed(row[at], mark) for at in times)
+        if not mark and None in (start, end):
+            raise UnitError(f"{place}: start {row[times[0]]!r} and end {row[times[1]]!r}. {UNSURE}")
         if start is None or end is None:
             cues.append(TableCue(place, row[speaker], row[text], row[times[0]], row[times[1]]))
         else:

@@ -11,7 +11,7 @@ from typing import Any
 from apportion.corpus import account
 from apportion.corpus.files.csvfile import parsed
 from apportion.corpus.files.textfile import read_bytes, read_json, read_text
-from apportion.corpus.importers.reading.captions import read_captions
+from apportion.corpus.importers.reading.captions import header_language, read_captions
 from apportion.corpus.importers.reading.time_unit import MILLISECONDS, TimeUnit, check_pace
 from apportion.corpus.importers.reading.transcript_table import read_cues
 from apportion.corpus.importers.reading.whisperx import segment_parts
@@ -47,6 +47,15 @@ def read_transcript(path: Path, unit: TimeUnit | None = None) -> list[Said]:
     if not any(piece.text or piece.written for piece in said):
         raise UnitError(f"{path.name}: no speech of a known speaker in it. Check the export.")
     return said
+
+
+def transcript_language(path: Path) -> str | None:
+    """The language that the transcript itself says, WebVTT in its header and WhisperX beside its segments."""
+    if path.suffix.lower() == ".vtt":
+        return header_language(path)
+    document = read_json(path) if path.suffix.lower() == ".json" else None
+    said = document.get("language") if isinstance(document, dict) else None
+    return said if isinstance(said, str) and said.strip() else None
 
 
 def _textgrid(path: Path) -> list[Said]:

@@ -252,7 +252,7 @@ def test_killed_it_goes_on_to_the_same_table(capsys, model, tmp_path, one_thread
     folder = write(tmp_path / "long", dict.fromkeys(names, DIALOGUES["s1"]), names)
     assert run(capsys, model, folder, "--out", tmp_path / "whole.parquet")[0] == 0
     out = tmp_path / "s.parquet"
-    command = [sys.executable, "-c", KILLED, "score", str(model), str(folder), "--out", str(out)]
+    command = [sys.executable, "-c", KILLED, "policy", "score", str(model), str(folder), "--out", str(out)]
     killed = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL and not out.exists(), killed.stderr
     code, told, _ = run(capsys, model, folder, "--out", out, "--json")

@@ -121,6 +121,9 @@ def test_a_row_that_the_first_bytes_cut_off_is_one(tmp_path):
         (["1,500"], ";", "."),
         (["3,5", "3.5"], ";", "."),
         (["3,5"], ",", "."),
+        (["1.234", "4"], ";", ""),
+        (["1.234", "0.5"], ";", "."),
+        (["1.234"], "\t", "."),
     ],
 )
 def test_a_decimal_comma_only_where_it_is_certain(cells, delimiter, mark):

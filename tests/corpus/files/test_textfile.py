@@ -1,5 +1,6 @@
 import gzip
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -29,15 +30,20 @@ def test_damaged_gzip(tmp_path, damage):
         read_bytes(tmp_path / "a.gz")
 
 
+def test_a_name_that_no_folder_can_hold():
+    with pytest.raises(InputError, match="cannot be read"):
+        read_text(Path("x" * 5000))
+
+
 @pytest.mark.parametrize(
     ("content", "limit", "words"),
     [
         (b"a\n" * 600, {"MOST_BYTES": 1000}, r"more than 0 MiB, the most that is read from one file"),
-        (gzip.compress(os.urandom(2000)), {"MOST_BYTES": 1000}, "more than 0 MiB, the most that is read"),
+        (gzip.compress(os.urandom(2000), mtime=0), {"MOST_BYTES": 1000}, "more than 0 MiB, the most that is read"),
         (b"ab\n" + b"a" * 1200, {"MOST_LINE": 1000}, "a line of more than 0 MiB, from byte 3 on"),
-        (gzip.compress(b"a" * 1200), {"MOST_LINE": 1000}, "a line of more than 0 MiB, from byte 0 on"),
+        (gzip.compress(b"a" * 1200, mtime=0), {"MOST_LINE": 1000}, "a line of more than 0 MiB, from byte 0 on"),
         (
-            gzip.compress((b"a" * 15 + b"\n") * (1 << 19)),
+            gzip.compress((b"a" * 15 + b"\n") * (1 << 19), mtime=0),
             {"FREE_BYTES": 1 << 20},
             r"unpacks to more than 100 times its size",
         ),
@@ -54,6 +60,12 @@ def test_too_large_or_packed(tmp_path, monkeypatch, content, limit, words):
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(InputError, match=words):
         read_text(tmp_path / "a")
+
+
+def test_a_packed_file_may_hold_less(tmp_path):
+    (tmp_path / "a").write_bytes(gzip.compress(b"a" * 1200, mtime=0))
+    with pytest.raises(InputError, match=r"gzip of more than 0 MiB\. Unpack it, or split it"):
+        read_text(tmp_path / "a", most_packed=1000)
 
 
 def test_zero_bytes(tmp_path):

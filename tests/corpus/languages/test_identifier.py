@@ -1,8 +1,12 @@
 """The language of dialogues, by their words: 100 of 20 words a language, and what has no language."""
 
-import pytest
+from unittest.mock import Mock
 
-from apportion.corpus.languages.identifier import spoken_in
+import pytest
+from py3langid.langid import LanguageIdentifier
+
+from apportion.corpus.languages.identifier import _model, spoken_in
+from apportion.foundation.errors import InputError
 from tests.corpus.languages.chats import dialogue, of_20_words
 
 
@@ -25,3 +29,10 @@ def test_what_is_too_short_has_no_known_language(texts):
 def test_half_a_character_and_letters_without_end_are_no_mistake():
     assert spoken_in(["\ud83d Das ist leider schon wieder kaputt gegangen."]) == "de"
     assert spoken_in(["Das ist ein sehr langer Satz. " * 100_000]) == "de"
+
+
+def test_where_its_model_cannot_be_written_that_is_told(monkeypatch):
+    monkeypatch.setattr(LanguageIdentifier, "from_model_file", Mock(side_effect=OSError(28, "No space left on device")))
+    _model.cache_clear()
+    with pytest.raises(InputError, match=r"cannot be written there \(No space left on device\)"):
+        spoken_in(["Hello there."])

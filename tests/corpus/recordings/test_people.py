@@ -66,7 +66,7 @@ def test_everybody_who_is_recorded(tmp_path):
     lines = list(people_of(Session("s1", TURNS, media=media), tmp_path))
     assert [line.speaker for line in lines] == ["ann", "bob", "cid", "dan"]
     assert str(lines[0]) == "session s1: ann: sound 100 %, words 7 of 7 inside the recording"
-    assert lines[1].parts == (NO_FACE,) and "b.mkv holds 2 films" in lines[1].faults[0]
+    assert lines[1].parts == (NO_FACE, "no sound") and "b.mkv holds 2 films" in lines[1].faults[0]
     assert "1 of 1 words lie outside b.mkv, which runs from 0.0 to 0.2 s" in lines[1].faults[1]
     assert lines[2].warnings[0].startswith("session s1: cid: c.wav: cannot be opened as a recording")
     assert lines[3].parts == () and not lines[3].faults  # Validation says it.

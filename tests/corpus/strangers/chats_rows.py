@@ -112,9 +112,24 @@ def answer(**message: Any) -> dict[str, Any]:
 
 TURNS = [("c0", 0, "user", "Is it open?", 4), ("c0", 1, "assistant", "Until six.", 4)]
 CALL = {"id": "x", "type": "function", "function": {"name": "hours", "arguments": "{}"}}
+TREE = {
+    id_: {"parent": parent, "message": {"author": {"role": role}, "content": {"content_type": "text", "parts": [text]}}}
+    for id_, parent, role, text in (
+        ("a", "root", *SAID[0]),
+        ("b", "a", "assistant", "Until five."),
+        ("c", "a", *SAID[1]),
+    )
+}
 PARTS = [{"type": "text", "text": "Is"}, {"type": "input_audio", "input_audio": {}}, {"type": "video_url"}]
 
 MESSAGES = [
+    row(
+        "ChatGPT's export, in which an answer was made again",
+        "told",
+        chats({"conversation_id": "k", "current_node": "c", "mapping": TREE}, options=()),
+        "1 in other versions of an edited chat",
+        holds(SAID, id_="k"),
+    ),
     row(
         "a refusal",
         "recovered",
@@ -159,7 +174,7 @@ MESSAGES = [
         "a turn of blanks",
         "told",
         chats(chat(ASK, answer(content="  "), ANSWER)),
-        "1 messages are blank",
+        "blank messages, .*: 1",
         holds([SAID[0], ("assistant", "  "), SAID[1]], 4),
     ),
     row(
@@ -189,6 +204,20 @@ MESSAGES = [
         chats(chat(ASK, answer(content="<think>Hm.</think>\nUntil six."))),
         "1 reasoning, which nobody heard",
         holds(SAID, 4),
+    ),
+    row(
+        "reasoning of which the template wrote the begin",
+        "told",
+        chats(chat(ASK, answer(content="Hm, six.\n</think>\n\nUntil six."))),
+        "3 reasoning, which nobody heard",
+        holds(SAID, 4),
+    ),
+    row(
+        "reasoning that was cut off",
+        "told",
+        chats(chat(ASK, ANSWER, ASK, answer(content="<think>Hm, six"))),
+        "3 reasoning, which nobody heard|1 reasoning without text",
+        holds([*SAID, SAID[0]], 4),
     ),
     row(
         "a part of thinking",
@@ -365,7 +394,7 @@ KEYS = [
         chats(unscored(csat=3), options=(*SCALE, "score=cast")),
         "did you mean 'csat'",
     ),
-    row("some chats without a score", "told", chats(chat(), unscored()), "1 of 2 chats have no score", holds(SAID, 4)),
+    row("some chats without a score", "told", chats(chat(), unscored()), "unrated chats, .*: 1 of 2", holds(SAID, 4)),
     row("keys that nobody reads", "told", chats(chat(topic="hours")), "keys that were not read: topic", holds(SAID, 4)),
     row(
         "a customer's name beside csat",
@@ -414,6 +443,18 @@ SCALES = [
     )
 ]
 TABLES = [
+    row(
+        "a score whose point may stand between thousands",
+        "refused",
+        file("c.csv", "chat_id;role;text;csat\na;user;Is it open?;4\na;assistant;Until six.;1.234\n", *SCALE),
+        "c.csv, line 3, column csat: '1.234'.*Write 5.0 or 5000",
+    ),
+    row(
+        "ids that pandas has made floats",
+        "refused",
+        parquet({"chat_id": [2.0**60] * 2, "role": ["user", "bot"], "text": ["Hi", "Ho"], "csat": [4, 4]}),
+        "row 1, column chat_id: .*several chats may have one id",
+    ),
     row("a column twice in Parquet", "refused", parquet([("id", [1]), ("id", [2])]), "column 'id' is there twice"),
     row(
         "a cell of Python that is no list",
@@ -811,6 +852,45 @@ REFUSED = [
 ]
 MORE_TRACES = [
     row(
+        "Langfuse: texts of a table in quotes",
+        "told",
+        table(
+            "id timestamp sessionId userId input output",
+            ("t", "2026-05-01", "s", "u", '"Is it open?"', '"Until six."'),
+            options=(),
+        ),
+        "traces",
+        holds(SAID),
+    ),
+    row(
+        "Langfuse: two calls at one moment, the later one first",
+        "told",
+        langfuse(
+            observation("t2", HISTORY, "Closed."),
+            observation("t1", [ASK], ANSWER, start_time="2026-05-02 10:00:00.0"),
+            options=(),
+        ),
+        "2 repeat",
+        holds(SAID + MORE),
+    ),
+    row(
+        "OpenTelemetry: two chats in one trace",
+        "told",
+        chats(span("a", **LONG), span("b", **LONG | {"gen_ai.conversation.id": "k2"}), options=()),
+        "chats +2 +2",
+        holds(SAID, id_="k1"),
+    ),
+    row(
+        "OpenTelemetry: OpenLLMetry's name of a session",
+        "told",
+        chats(
+            span("a", **LONG | {"gen_ai.conversation.id": "", "traceloop.association.properties.session_id": "s7"}),
+            options=(),
+        ),
+        "traces",
+        holds(SAID, id_="s7"),
+    ),
+    row(
         "Langfuse: no times",
         "told",
         langfuse(observation("t1", [ASK], ANSWER, start_time=None), observation("t2", HISTORY, "Closed."), options=()),
@@ -825,7 +905,7 @@ MORE_TRACES = [
             observation("t2", [ASK, {"role": "assistant", "content": "Until five."}, *HISTORY[2:]], "Closed."),
             options=(),
         ),
-        "1 chats .s1. were edited",
+        "edited, .*: 1 chat .s1",
         holds([SAID[0], ("assistant", "Until five."), *MORE]),
     ),
     row(

@@ -20,7 +20,20 @@ ARROWS = "1\n00:00:00,000 --> 00:00:01,000\nann: Hi.\n\n2\n00:00:02,000 {} 00:00
 NO_TIMES = r"line 6: 1 cues have times that cannot be read"
 WORDS = "ann,{},{},Is it ready?\nben,{},{},No it is not.\n"
 SIGNS = "1 turns name a speaker in the middle"
+SWAP, NO_S1 = ({"who.csv": f"label,name\n{rows}"} for rows in ("S0,S1\nS1,S0\n", "S1,\n"))
+
+
+def in_german(corpus: Corpus) -> bool:
+    return [corpus.session(id_).language for id_ in corpus.session_ids()] == ["de"]
+
+
 CAPTIONS = [
+    Row("speakers", "labels that change places", "recovered",
+        speakers.session("t.vtt", speakers.vtt("<v S0>Hi.", "<v S1>No."), speakers.FILE, rated="S0,S1", files=SWAP),
+        holds=speakers.rated("S1", "S0")),
+    Row("speakers", "a tier of notes is no person", "told",
+        speakers.session("t.vtt", speakers.vtt(ANN, "<v S1>loud", BEN), speakers.FILE, files=NO_S1),
+        "cues 3 2 1 of no person, as the file of speakers says", DYAD),
     *(
         Row("srt", f"{arrow} between the times", "refused", speakers.session("t.srt", ARROWS.format(arrow)), NO_TIMES)
         for arrow in ("—>", "->", "→")
@@ -30,8 +43,23 @@ CAPTIONS = [
         for kind, fault, outcome, text, rated, says, holds in (
             ("srt", "text that nobody can see", "told", speakers.srt(ANN, BEN, "ann: \u200b"), "ann,ben",
              "cues 3 2 1 without text", DYAD),
-            ("srt", "a file joined to itself", "told", speakers.srt(ANN, BEN) * 2, "ann,ben",
-             "2 turns say again", speakers.turns(ANN, ANN, BEN, BEN)),
+            ("srt", "a line that nobody can see in a cue", "recovered", speakers.srt(ANN + "\n\u200b", BEN), "ann,ben",
+             "", DYAD),
+            ("srt", "a file joined to itself", "refused", speakers.srt(ANN, BEN) * 2, "ann,ben",
+             "t.srt, line 8: the times begin anew, as if two files were joined", None),
+            ("vtt", "two files in one", "refused", speakers.vtt(ANN, BEN) + "\n" + speakers.vtt("ann: Two."), "ann,ben",
+             "t.vtt, line 9: the times begin anew", None),
+            ("vtt", "the beginning of a sentence, twice", "refused",
+             speakers.vtt(ANN, "I mean: yes", BEN, "I mean: no"), "ann,ben", "s1 I mean 2 t.vtt, cue 2", None),
+            ("vtt", "a label with the same slip twice", "refused",
+             speakers.vtt(ANN, BEN, "anm: Oh.", BEN, "anm: So."), "ann,ben", "s1 anm 2 t.vtt, cue 3", None),
+            ("vtt", "a third person beside those who are rated", "told", speakers.vtt(ANN, BEN, "Note: so", "Note: no"),
+             "ann,ben", "1 of those who speak are known neither to ratings nor to recordings.*'Note'", None),
+            ("vtt", "a language in the header", "recovered",
+             "WEBVTT\nKind: captions\nLanguage: de\n\n" + speakers.vtt("ann: Ja.", "ben: Nein.")[8:], "ann,ben", "",
+             in_german),
+            ("json", "a language beside the segments", "recovered",
+             speakers.SPLIT.replace('{"segments"', '{"language": "german", "segments"'), "A,B", "", in_german),
             ("srt", "a known name in brackets within a turn", "told", speakers.srt(f"{ANN}\n[ben] No.", BEN), "ann,ben",
              SIGNS, None),
             ("srt", "one dash under a labelled line", "refused", speakers.srt(f"{ANN}\n- No.", BEN), "ann,ben",
@@ -85,6 +113,13 @@ RECORDINGS = [
         ("both sides of a call are one, turned", recordings.VOICE, -recordings.VOICE, "both channels play the same"),
     )
 ]  # fmt: skip
+RECORDINGS.append(
+    recordings.told(
+        "a film without a track of sound",
+        "alice: face not looked for, no sound, words 5 of 5",
+        lambda folder: recordings.write_movie(folder / "alice.mp4", recordings.PICTURES),
+    )
+)
 
 ASK, ANSWER, SAID = chats.ASK, chats.ANSWER, chats.SAID
 RATED = chats.holds(SAID, 4)
@@ -126,6 +161,8 @@ CHATS = [
         ("a call written into the text", "told",
          _message({**ANSWER, "content": '<tool_call>\n{"name": "hours"}\n</tool_call>'}, ANSWER),
          "4 tool calls, which nobody heard", RATED),
+        ("calls without end, 20,000 of them", "recovered",
+         _message({**ANSWER, "content": "<tool_call>" * 20_000}), "", lambda corpus: len(corpus.session_ids()) == 1),
         ("parts without a type", "told",
          _message({"role": "model", "parts": [{"functionCall": {}}, {"text": "Hm.", "thought": True}]}, ANSWER),
          "1 functionCall .*; 1 reasoning", RATED),
@@ -140,7 +177,7 @@ CHATS = [
          "-o speaker=KEY", None),
         ("newest first", "told",
          chats.chats({"messages": [{**ANSWER, "timestamp": 2}, {**ASK, "timestamp": 1}], "score": 4}),
-         "newest first by their times: they were turned round", RATED),
+         "newest first by their times, turned round: in 1 chat", RATED),
         ("an answer that was deleted", "told", _message({**ANSWER, "deleted": True}), "marked as 'deleted'", RATED),
         ("German that is said to be English", "told", chats.chats(chats.chat(*GERMAN, language="en_US")),
          "said to be English, but the words look German", None),
@@ -156,7 +193,7 @@ CHATS = [
          chats.file("c.csv", "id;role;text;csat\n1;user;Is it open?;4,5\n1;bot;Until six.;4,5\n", *chats.SCALE),
          "read from 'csat'", chats.holds(SAID, 4.5)),
         ("ids that a spreadsheet has cut", "refused",
-         chats.table("session_id role text csat", *[("1.70E+11", "user", "Hi", 4)] * 2), "a spreadsheet has cut", None),
+         chats.table("session_id role text csat", *[("1.70E+11", "user", "Hi", 4)] * 2), "or pandas has cut", None),
         ("blanks behind an id", "told",
          chats.table("session_id role text csat", ("a", "user", "Is it open?", 4), ("a ", "bot", "Until six.", 4),
                      ("b", "bot", "Hi", 4), ("b", "user", "Hi", 4)), "read", chats.holds(SAID, 4, id_="a")),

@@ -185,6 +185,11 @@ ROWS = [
         talk(semicolons(TALK).replace("1,5", "1,500").replace("3,25", "3")),
         "line 2: start '0' and end '1,500'",
     ),
+    refused(
+        "points that may stand between thousands",
+        talk(TALK.replace(",", ";").replace("1.5", "1.500").replace("3.25", "3")),
+        "line 2: start '0' and end '1.500'. Its point may",
+    ),
     read("decimals with three digits, beside a plain one", talk(semicolons(TALK).replace("1,5", "1,500"))),
     refused("figures of another script", talk(TALK.replace("1.5", "٣")), "line 2: start"),
     refused("a time too large for a number", talk(TALK.replace("1.5", "1e999")), "line 2: start '0' and end '1e999'"),
@@ -197,6 +202,11 @@ ROWS = [
         "a score with a decimal comma and a decimal point",
         rated(semicolons(RATINGS).replace("4", "3,5").replace(";1;", ";1.0;")),
         "line 2, column score: '3,5'",
+    ),
+    refused(
+        "a score whose point may stand between thousands",
+        rated(semicolons(RATINGS).replace(";4;", ";5.000;")),
+        "line 2, column score: '5.000'.*Write 5.0 or 5000",
     ),
     read("ratings with semicolons and decimal commas", rated(semicolons(RATINGS).replace("4", "3,5")), scored(3.5)),
     refused("a score as 4 of 5", rated(RATINGS.replace(",4,", ",4 of 5,")), "line 2, column score: '4 of 5'"),
