@@ -102,7 +102,7 @@ def rewards_made(out: Path, rated: int, weak: list[str]) -> int:
     for method, many in summary.unjudged.items():
         click.echo(
             f"no rewards by {method} in {_many(many, 'session')}: nothing to judge by there, as where nobody answers. "
-            f'In {out / CONFIG}, methods = ["uniform"] gives equal shares of a score'
+            f'In {out / CONFIG}, method = "uniform" gives equal shares of a score'
         )
     for method, rewards in made.items():
         told = f"rewards    {method}: {_many(rewards.turns, 'turn')} of {_many(rewards.episodes, 'episode')}"
