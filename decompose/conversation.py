@@ -160,7 +160,7 @@ def _declared(name: str, settings: DecomposeSettings) -> Method:
     if isinstance(declared, CorpusMethod):
         raise InputError(
             f"method {name!r} is learned from the scores of many conversations and says nothing about a single one. "
-            "Make a corpus of them (`apportion import`, `apportion init`), name the method in decompose.methods and "
+            "Make a corpus of them (`apportion import`, `apportion init`), name it as decompose.method and "
             "run `apportion run CONFIG --only decompose`; or use uniform, sentiment or llm here."
         )
     if isinstance(declared, RolloutMethod):

@@ -190,7 +190,7 @@ class Method:
         return named
 
     def _named(self, place: str) -> Any:
-        remedy = "Install the package it comes from, or leave the method out of decompose.methods."
+        remedy = "Install the package it comes from, or name another decompose.method."
         return load_named(place, f"method {self.name!r}", remedy)
 
 

@@ -20,7 +20,7 @@ from apportion.pipeline.config import Config
 
 MOST_PROBLEMS = 20
 REWARDS_WITHOUT = (
-    "Rewards that need no score: decompose.methods = ['reactions-en'] for English dialogues, or ['prior'] with what "
+    "Rewards that need no score: decompose.method = 'reactions-en' for English dialogues, or 'prior' with what "
     "`apportion train reactions` made of other corpora."
 )
 """What a person who has no scores is told who asked for turn rewards."""
@@ -146,7 +146,7 @@ def _judges_unscored(config: Config) -> bool:
         return False
     if others:
         raise InputError(
-            f"{config.corpus}: no ratings, so there is no score to turn into rewards. Of decompose.methods, "
+            f"{config.corpus}: no ratings, so there is no score to turn into rewards. Of its methods, "
             f"{', '.join(others)} cannot do without one. Leave them out, or add a ratings table."
         )
     return True

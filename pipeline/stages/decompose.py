@@ -164,7 +164,7 @@ def _check_faces(before: BeforeRun) -> tuple[str, ...]:
     looking = [name for name in before.config.decompose.methods if Input.FACE in METHODS[name].inputs]
     if looking and not has_face(before.sessions.values()):
         raise InputError(
-            f"decompose.methods: {', '.join(map(repr, looking))} look at the rater's face, and no session of this run "
+            f"decompose: {', '.join(map(repr, looking))} look at the rater's face, and no session of this run "
             "has a video or measured behaviour (`media` rows of kind video or features). Leave them out, or add the "
             "recordings."
         )
@@ -179,7 +179,7 @@ def _check_voices(before: BeforeRun) -> None:
     load_intensity_model(before.config.decompose.intensity.model)
     if not has_sound(before.sessions.values()):
         raise InputError(
-            f"decompose.methods: {', '.join(map(repr, listening))} listen to voices, and no session of this run has "
+            f"decompose: {', '.join(map(repr, listening))} listen to voices, and no session of this run has "
             "sound (`media` rows of kind audio, or of kind video with a whole picture). Leave them out, or add the "
             "recordings."
         )

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -6,7 +7,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import chosen_methods, config, in_process
 from tests.behaviour.small import write_small_corpus
 
 TEXT = """corpus = "{}"
@@ -15,8 +16,7 @@ output = "{}"
 workers = 1
 last_stage = "train-reward"
 [decompose]
-methods = {}
-[decompose.reaction]
+{}[decompose.reaction]
 pretrained = "learnt.safetensors"
 {}
 [train_reward]
@@ -43,9 +43,9 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-def run(folder: Path, corpus: str, output: str, methods: str = '["prior"]', more: str = "") -> tuple[int, str]:
+def run(folder: Path, corpus: str, output: str, methods: Sequence[str] = ("prior",), more: str = "") -> tuple[int, str]:
     with pytest.MonkeyPatch.context() as patch:
-        done = in_process(patch, "run", config(folder, TEXT.format(corpus, output, methods, more)))
+        done = in_process(patch, "run", config(folder, TEXT.format(corpus, output, chosen_methods(*methods), more)))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -100,7 +100,7 @@ def test_who_is_credited_where_nobody_was_rated(folder):
 
 def test_methods_that_need_a_score_are_refused_where_there_is_none(folder):
     code, said = run(folder, "bare", "mixed-run", '["uniform", "prior"]')
-    assert code == 2 and "Of decompose.methods, uniform cannot do without one. Leave them out" in said
+    assert code == 2 and "Of its methods, uniform cannot do without one. Leave them out" in said
 
 
 def test_a_model_that_is_not_there_or_was_learnt_otherwise_stops_before_any_work(folder):

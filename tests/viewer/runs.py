@@ -27,7 +27,7 @@ from apportion.viewer.serve import listening
 from tests.behaviour.command import config, threads
 from tests.behaviour.small import write_small_corpus
 
-TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
 
 
 def write_viewed_run(folder: Path, sessions: int = 12) -> Path:

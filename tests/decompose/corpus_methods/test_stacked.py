@@ -60,7 +60,12 @@ def fitted(
     features: pa.Table | None = None,
     **settings: Any,
 ) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
-    given = {"methods": ("llm", "sentiment", "reaction", "reaction-llm", "mix"), "llm": {"prompt": "blind"}, **settings}
+    given = {
+        "method": "mix",
+        "compare": ("llm", "sentiment", "reaction", "reaction-llm"),
+        "llm": {"prompt": "blind"},
+        **settings,
+    }
     how = TrainingConfig(DecomposeSettings.model_validate(given), small(), 3)
     data = TrainingData(
         SplitEpisodes(episodes, splits_of(episodes)), reactions=read, judgements=judged, features=features

@@ -18,7 +18,9 @@ STUDENT = (
 
 
 def config(tmp_path: Path, *methods: str) -> Config:
-    return Config.model_validate({"corpus": tmp_path, "output": tmp_path, "decompose": {"methods": list(methods)}})
+    return Config.model_validate(
+        {"corpus": tmp_path, "output": tmp_path, "decompose": {"method": methods[-1], "compare": methods[:-1]}}
+    )
 
 
 def sources(*names: str) -> pa.Table:
