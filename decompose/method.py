@@ -301,7 +301,7 @@ class StudentMethod(ReactionMethod):
 
 @dataclass(frozen=True)
 class StackedMethod(ReactionMethod):
-    """The sources of ``decompose.stacking`` that a run has, weighed by how well each predicts scores."""
+    """The sources of ``decompose.stacking`` that a run has, those that need no score moved by what scores taught."""
 
 
 @dataclass(frozen=True)
