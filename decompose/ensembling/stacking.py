@@ -131,7 +131,9 @@ def weigh(
         taken = np.array([given.get(name, 0.0) for name in names])
         none, nothing = np.zeros((1 + SAMPLING.resamples, len(names))), (GIVEN,) * len(names)
         everyone = np.ones(len(names), dtype=np.bool_)
-        return StackingWeights(names, predicted, nothing, everyone, taken / taken.max(), taken > 0, none, none)
+        return StackingWeights(
+            names, predicted, nothing, everyone, taken / max(1e-300, taken.max()), np.sign(taken), none, none
+        )
     counted = np.array([not (of_quality and source.reads_replies) for source in sources], dtype=np.bool_)
     routed = ~counted & counted.any()
     free = np.array([source.learnt is None for source in sources], dtype=np.bool_)

@@ -225,8 +225,8 @@ def test_what_scores_settle_is_nothing_without_an_effect_and_nears_all_with_many
         model = fit(x, x @ [1.0, -2.0, 0.5] + RIDGE_RNG.normal(size=count), x - x.mean(axis=0))
         found.append(float(model.settled[np.argmax(model.evidence)]))
     assert found[0] == 0 and found[2] > 0.95 and found == sorted(found)
-    noise = fit(x, RIDGE_RNG.normal(size=400), x)
-    assert np.exp(noise.evidence).mean() < 1  # no effect is likelier
+    noise = [np.exp(fit(x, RIDGE_RNG.normal(size=400), x).evidence).mean() for _ in range(9)]
+    assert np.median(noise) < 1  # no effect is likelier
 
 
 def test_the_weights_solve_the_ridge_regression_and_the_penalty_is_on_the_grid() -> None:
