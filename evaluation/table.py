@@ -17,7 +17,7 @@ from apportion.foundation.tables.numbers import NO_FIGURE
 FEWEST_TURNS = 10
 """Turns with a happy face, and others, from which on a local difference is shown; fewer are a session or two."""
 READABLE_SLOPES = (0.5, 2.0)
-"""Slopes outside are shown only where the method beats the Mean; else its predictions hardly differ, and any line fits."""
+"""Slopes outside are shown only where the method beats the Mean; else its predictions hardly differ: any line fits."""
 TITLES = {
     "global_loss": "Global loss",
     "below_mean": "Below Mean",
@@ -119,8 +119,8 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
         )
     if unread := [row.method for row in evaluation.reward_models if _is_unread(row)]:
         notes.append(
-            f"Slope, Intercept: left out of {', '.join(unread)}, which the Mean is as good as: their predictions hardly "
-            "differ, and a line through them cannot be read."
+            f"Slope, Intercept: left out of {', '.join(unread)}, which the Mean is as good as: their predictions "
+            "hardly differ, and a line through them cannot be read."
         )
     if not isinstance(agreement, Missing):
         notes.append(f"People: {_rests_on_labels(agreement, evaluation)}")

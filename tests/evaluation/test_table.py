@@ -94,12 +94,12 @@ def test_what_cannot_be_read_as_it_stands_is_left_out_with_the_reason(usual):
     for slope, gain, shown in cases:
         row = replace(usual.reward_models[0], slope=slope, below_mean=gain)
         found = replace(usual, reward_models=(row,))
-        assert (grids(found)[-1].rows[0][1] != NO_FIGURE if shown else "Slope" not in grids(found)[-1].header), slope
+        assert grids(found)[-1].rows[0][1] != NO_FIGURE if shown else "Slope" not in grids(found)[-1].header, slope
         assert any("Slope, Intercept: left out of far" in note for note in footnotes(found)) is not shown
     for happy, other, shown in ((FEWEST_TURNS, FEWEST_TURNS, True), (5, 500, False), (500, 5, False)):
         found = replace(usual, faces=replace(usual.faces, happy=happy, other=other))
         assert all(("Local difference" in grid.header) is shown for grid in grids(found)[:2])
-        assert ("are too few to be read" in grids(found)[0].notes[0] if not shown else not grids(found)[0].notes)
+        assert "are too few to be read" in grids(found)[0].notes[0] if not shown else not grids(found)[0].notes
 
 
 def test_the_sum_residual_is_shown_where_it_can_be(usual):
