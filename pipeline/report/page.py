@@ -27,6 +27,8 @@ from apportion.pipeline.report.sessions import held_out, session_views
 MAX_QUARANTINE = 200
 MAX_SAMPLES = 50
 CAUSE_LIMIT = 2000
+LEFT_OUT = "left out"
+"""Begins why a result is missing that nobody asked for; the others failed, which a reader is told at the top."""
 MARK = "apportion-viewer"
 """Begins a comment in whose place the viewer puts a link: to the session whose `marked` id stands there, at the
 turn whose number follows after a dot, or to all sessions.
@@ -126,6 +128,11 @@ def render_report(inputs: ReportInputs) -> str:
         "slices": [_slices(found) for found in inputs.slices if found.reason is None],
         "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],
         "samples_in_all": len(inputs.samples),
+        "left_out": [
+            f"No {title}: {clean(why, CAUSE_LIMIT)}"
+            for title, why in inputs.missing.items()
+            if why.startswith(LEFT_OUT)
+        ],
         "quarantine": _quarantined(inputs.quarantine[:MAX_QUARANTINE]),
         "quarantine_in_all": len(inputs.quarantine),
         "config": clean(inputs.config, 100_000),
@@ -137,7 +144,7 @@ def render_report(inputs: ReportInputs) -> str:
 def _conclusion(inputs: ReportInputs, facts: Facts, evaluation: Evaluation | None) -> list[tuple[str, list[str]]]:
     """Headings, and what is said below each; one without a sentence is left out."""
     warnings = dict.fromkeys((*inputs.warnings, *(evaluation.warnings if evaluation else ())))
-    lacking = [f"No {title}: {why}" for title, why in inputs.missing.items()]
+    lacking = [f"No {title}: {why}" for title, why in inputs.missing.items() if not why.startswith(LEFT_OUT)]
     cannot = [
         *unknown(facts),
         *(clean(text, 1000) for text in warnings),

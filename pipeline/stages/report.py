@@ -84,9 +84,11 @@ def learnt_elsewhere(config: Config, sources: pa.Table | None) -> list[str]:
 
 def missing(inputs: Inputs) -> dict[str, str]:
     """What a reader looks for and the run does not have, each with why, in the order of the chain."""
+    from apportion.pipeline.report.page import LEFT_OUT
+
     left_out = inputs.facts["left_out"]
     return {
-        title: f"left out: {left_out[stage]}" if stage in left_out else _why(stage, inputs.facts["quarantine"])
+        title: f"{LEFT_OUT}: {left_out[stage]}" if stage in left_out else _why(stage, inputs.facts["quarantine"])
         for stage, title in SHOWN.items()
         if not inputs.artifacts(stage)
     }
