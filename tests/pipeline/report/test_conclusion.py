@@ -23,7 +23,8 @@ ABOVE, ZERO, BELOW = Estimate(0.3, 0.1, 0.5, 12), Estimate(0.1, -0.1, 0.3, 12), 
 NO_LABELS = Missing("the corpus has no labels of turns by people")
 GOOD = Facts(
     "satisfaction", (1.0, 5.0), "agent", 60, 60, 700, "mix", "All sources", held_out=12,
-    compared=("sentiment", "uniform"), exact=True, agreement=ABOVE, annotator=ABOVE, rival=Rival("sentiment", BELOW), gain=ABOVE, disputed=0.14,
+    compared=("sentiment", "uniform"), exact=True, agreement=ABOVE, annotator=ABOVE, gain=ABOVE, disputed=0.14,
+    rival=Rival("sentiment", BELOW),
 )  # fmt: skip
 
 
