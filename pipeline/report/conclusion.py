@@ -91,7 +91,7 @@ def asked(facts: Facts) -> list[str]:
     if facts.scored:
         low, high = facts.scale
         told = [
-            f"What was each turn worth? The score {facts.rating} ({plain(low)} to {plain(high)}) of "
+            f"What was each turn worth? The score “{facts.rating}” ({plain(low)} to {plain(high)}) of "
             f"{_many(facts.scored, 'session')} was shared out among {whom}."
         ]
         if unscored := facts.sessions - facts.scored:
@@ -149,8 +149,8 @@ def unknown(facts: Facts) -> list[str]:
         told.append(f"What a new session would score: {gain.reason}.")
     elif not facts.foretells:
         told.append(
-            "What a new session would score: the reward model is not shown to be better than the mean score (squared "
-            f"error lower by {_figure(gain)}). A policy that is trained on it would learn noise."
+            "What a new session would score: the reward model is not shown to be better than the mean score (its "
+            f"squared error less the model's: {_figure(gain)}). A policy that is trained on it would learn noise."
         )
     return told
 

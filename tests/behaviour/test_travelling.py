@@ -79,7 +79,7 @@ def test_good_answers_get_more_than_bad_ones_though_nobody_scored(folder):
 def test_few_scores_are_told_and_shared_out_exactly(folder):
     code, said = run(folder, "scored", "scored-run", '["uniform", "prior"]')
     assert code == 0, said
-    assert said.count("test sessions") == said.count("too few to tell methods apart") == 1, "said once a run"
+    assert said.count("too few to tell methods apart") == 1, "said once a run"
     page = (folder / "scored-run" / "report.html").read_text()
     assert "(learnt: learnt from 16 sessions of taught" in page
     assert values(folder, "scored-run", "raw_reward") == values(folder, "bare-run", "raw_reward")

@@ -31,7 +31,7 @@ GOOD = Facts(
 @pytest.mark.parametrize(
     ("say", "changes", "told", "untold"),
     [
-        (asked, {}, "The score satisfaction (1 to 5) of 60 sessions was shared out among 700 turns of agent.", "more"),
+        (asked, {}, "The score “satisfaction” (1 to 5) of 60 sessions was shared out among 700 turns of agent", "no "),
         (asked, {"held_out": 1}, "1 session held out", "sessions held"),
         (asked, {"sessions": 61, "described": 9}, "1 more session without a score. 9 turns with behaviour", "no part"),
         (asked, {"scored": 0, "held_out": 0}, "No session has a score: the rewards of 700 turns of agent", "held out"),
