@@ -17,7 +17,6 @@ from apportion.corpus.account import ACCOUNT, RECORD, AccountLine, account_lines
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
-from apportion.corpus.power import weak_ratings
 from apportion.corpus.recordings.told import NOTHING, REPORT, Told, look
 from apportion.corpus.speakers.settled import Speaker, speaker_lines
 from apportion.corpus.validate import ValidationIssue, validate
@@ -220,7 +219,6 @@ def link_or_copy(file: Path, place: Path) -> None:
 
 def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportReport:
     problems = validate(corpus)
-    warnings = [str(problem) for problem in problems if problem.severity == "warning"]
     return ImportReport(
         kind,
         out,
@@ -228,7 +226,7 @@ def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportRe
         made.notes,
         made.left_out,
         tuple(problem for problem in problems if problem.severity == "error"),
-        (*warnings, *weak_ratings(corpus, problems)),
+        tuple(str(problem) for problem in problems if problem.severity == "warning"),
         made.speakers,
         look(corpus, made.chosen),
     )

@@ -90,7 +90,7 @@ def _start(source: Path, out: Path, found: Recognised, wishes: _Wishes) -> int:
     corpus = Corpus.open(folder)
     sessions = list(corpus.iter_sessions())
     weak = weak_ratings(corpus, report.problems if report else ())
-    for line in (*_facts(corpus, sessions), *_told(report, out, weak), "", *_shown(sessions)):
+    for line in (*_facts(corpus, sessions), *_told(report, out), "", *_shown(sessions)):
         click.echo(line)
     config = out / CONFIG
     if wishes or not config.is_file():
@@ -177,8 +177,8 @@ def _facts(corpus: Corpus, sessions: list[Session]) -> Iterator[str]:
     yield f"recorded   {recorded or 'nothing'}"
 
 
-def _told(report: ImportReport | None, out: Path, weak: list[str]) -> list[str]:
-    """What the import left out, took for something, or warns of; ``weak`` is about comparisons, which are not made."""
+def _told(report: ImportReport | None, out: Path) -> list[str]:
+    """What the import left out, took for something, or warns of."""
     if report is None:
         return []
     from apportion.corpus.account import account_lines
@@ -190,7 +190,7 @@ def _told(report: ImportReport | None, out: Path, weak: list[str]) -> list[str]:
         "chosen": list(report.recordings.chosen),
         "left out": [str(one) for one in report.left_out],
         "problem": [str(one) for one in report.problems],
-        "warning": [*report.recordings.warnings, *(text for text in report.warnings if text not in weak)],
+        "warning": [*report.recordings.warnings, *report.warnings],
     }
     told = [line for title, lines in parts.items() for line in some(title, lines, MOST_TOLD, where)]
     return [*account_lines(report.account), *told]

@@ -51,9 +51,6 @@ from apportion.pipeline.stages.shared import (
 )
 from apportion.pipeline.stages.split import check_enough
 
-FEW_SCORES = 100
-"""Scores below which a correlation of 0.2 between foretold and given scores cannot be told from none."""
-
 
 def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's replies to what is read of them."""
@@ -196,26 +193,19 @@ def _check_fitting(before: BeforeRun) -> Iterator[str]:
         check_enough(before)
     _check_languages(before)
     _check_faces(before)
-    yield from _prior_warnings(before)
+    _check_priors(before)
     # What reads reactions has a backbone of its own.
     if any(isinstance(method_of(unit), ObjectiveMethod) for unit in before.units):
         yield from check_reward_model(before)
 
 
-def _prior_warnings(before: BeforeRun) -> Iterator[str]:
-    """That few scores or none cannot tell whether what was learnt elsewhere holds; raises where that cannot be used."""
-    methods = {m.name: m for unit in before.units if isinstance(m := method_of(unit), PretrainedReactions)}
-    for name, method in sorted(methods.items()):
-        from apportion.decompose.reactions.transfer import prior_for
+def _check_priors(before: BeforeRun) -> None:
+    """Raise InputError where what was learnt elsewhere cannot be used."""
+    from apportion.decompose.reactions.transfer import prior_for
 
-        prior = prior_for(before.config.decompose.section_of(method))
-        rated = sum(episode.is_rated for s in before.sessions.values() for episode in s.episodes(before.rating))
-        if rated < FEW_SCORES:
-            known = f"{rated} scores are too few to tell" if rated else "without a score nothing tells"
-            yield (
-                f"method {name!r} judges by a model that was learnt elsewhere ({prior.card.told()}); {known} whether "
-                "it holds here."
-            )
+    for method in {method_of(unit) for unit in before.units}:
+        if isinstance(method, PretrainedReactions):
+            prior_for(before.config.decompose.section_of(method))
 
 
 def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:

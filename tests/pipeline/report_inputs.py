@@ -140,6 +140,7 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
         "rewards": rewards,
         "episodes": episodes,
         "splits": splits,
+        "method": "llm",
         "descriptors": pa.Table.from_pylist(seen, schema=DESCRIPTORS.arrow),
         "sources": made_up_sources(),
         "histories": made_up_histories(),

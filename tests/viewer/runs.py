@@ -55,6 +55,7 @@ def write_report(run: Path, session: str | None = None) -> Path:
             pq.read_table(run / "rewards.parquet"),
             [e for one in corpus.iter_sessions() if session in (None, one.session_id) for e in one.episodes()],
             pq.read_table(run / "splits.parquet"),
+            "sentiment",
         )
     )
     (run / "report.html").write_text(page, encoding="utf-8")
