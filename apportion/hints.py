@@ -14,9 +14,10 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "--batch": "the same command with --batch collects the batch",
         "--forget-batch": "--forget-batch ID gives it up",
     },
+    "OtherCorpusError": {"--overwrite": "--overwrite replaces it"},
     "LostBatchError": {"--forget-batch": "--forget-batch ID gives it up"},
 }
-"""By error of `apportion.llm_client.errors`, what each option would do about it. By name: most commands need no
+"""By error of a package below, what each option would do about it. By name: most commands need no
 language model."""
 COMMANDS: Mapping[str, str] = {
     "DamagedCacheError": "apportion models cache check FILE says what is left, "

@@ -31,7 +31,7 @@ seeds = [{seed}]
 threads = 1
 workers = 1
 [decompose]
-methods = ["reaction"]
+method = "reaction"
 [align]
 steps = {steps}
 beta = {kl}

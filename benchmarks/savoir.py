@@ -193,7 +193,7 @@ def measure_speed() -> None:
     opened = RestoredEpisode("s1", begun, tuple(game.steps), agents)
     turns = tuple(Turn(i, move.agent, str(game.said(move))) for i, (move,) in enumerate(game.steps))
     episode = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
-    settings = DecomposeSettings(methods=("savoir",))
+    settings = DecomposeSettings(method="savoir")
     seconds = []
     for _ in range(6):
         started = time.perf_counter()

@@ -6,14 +6,16 @@ The protocol of `benchmarks/reaction.py`: five folds over sessions; what learns 
 weighs, is taught by four of them and judged on the fifth. Within-session Spearman with the mean human turn rating over
 the sessions with at least 4 labelled turns whose labels differ. ``--prior`` names reaction models that were learnt
 elsewhere, ``--judged`` recorded replies of a language model; then the figures are told of all sessions and of the
-judged ones. ``--corpus`` is the importer, ``--read FILE`` keeps what was read of the replies. Turn labels enter the
-evaluation and, by ``--checks``, a made-up copy of them as a source: its weight, and that of 100 draws of noise.
+judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve`` tells
+agreement by how many scored sessions teach. Turn labels enter the evaluation alone.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -62,7 +64,7 @@ CORPORA = {
 }
 """By name: importer, file below shared/data, rating; recorded judgements of 60 sessions of each lie in `JUDGED`."""
 KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
-DRAWS = 100
+DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
 ALL, LOCAL = "mix of all", "mix without a language model"
 
 
@@ -97,10 +99,10 @@ def recorded(path: Path, sessions: Mapping[str, Session], rating: str, prompt: s
     return found
 
 
-def fold_of(data: TrainingData, fold: int) -> TrainingData:
-    """The same lessons, taught by all other folds."""
-    folds = folds_of([episode.session_id for episode in data.episodes.all])
-    rows = [{"session_id": s, "split": "test" if of == fold else "train"} for s, of in folds.items()]
+def taught_by(data: TrainingData, training: frozenset[str]) -> TrainingData:
+    """The same lessons, taught by these sessions."""
+    ids = sorted({episode.session_id for episode in data.episodes.all})
+    rows = [{"session_id": s, "split": "train" if s in training else "test"} for s in ids]
     splits = pa.Table.from_pylist(rows, schema=SPLITS.arrow)
     return replace(data, episodes=SplitEpisodes(data.episodes.all, splits))
 
@@ -139,25 +141,32 @@ def asked_alone(taught: TrainingData, how: TrainingConfig, count: int) -> Traini
 
 
 def tell_folds(
-    data: TrainingData, how: TrainingConfig, extra: Sequence[Component], of_quality: bool, asked: int | None
+    data: TrainingData,
+    how: TrainingConfig,
+    extra: Sequence[Component],
+    of_quality: bool,
+    asked: int | None,
+    trainings: Sequence[frozenset[str]] = (),
 ) -> Told:
-    """Weigh and mix on four folds and judge the fifth, five times."""
+    """Weigh and mix by each set of training sessions and judge all others; by four folds of five without any set."""
     told = Told(data.episodes.all)
     folds = folds_of([episode.session_id for episode in told.episodes])
-    for fold in range(FOLDS):
-        taught = fold_of(data, fold) if asked is None else asked_alone(fold_of(data, fold), how, asked)
+    four = [frozenset(s for s, of in folds.items() if of != fold) for fold in range(FOLDS)]
+    for training in trainings or four:
+        taught = taught_by(data, training)
+        taught = taught if asked is None else asked_alone(taught, how, asked)
         sources = [*sources_of(how.settings.stacking.components, taught, how), *extra]
         local = [source for source in sources if not source.name.startswith("llm")]
         for name, mixes in {ALL: sources, LOCAL: local}.items():
-            weighing = weigh(mixes, taught.episodes.of("train"), of_quality=of_quality)
+            weighing = weigh(mixes, taught.episodes.of("train"), of_quality=of_quality, episodes=taught.episodes.all)
             told.weights.setdefault(name, []).append(weighing)
             weights_of = cache(weighing.of)
             for place, episode in enumerate(told.episodes):
-                if folds[episode.session_id] == fold:
+                if episode.session_id not in training:
                     told.add(name, place, mixed(mixes, weights_of, episode))
         for source in sources:
             for place, episode in enumerate(told.episodes):
-                if folds[episode.session_id] == fold:
+                if episode.session_id not in training:
                     told.add(source.name, place, source.values[episode.key] if source.knows(episode.key) else None)
     return told
 
@@ -192,34 +201,41 @@ def tell_weights(told: Told, of: str) -> None:
             )  # fmt: skip
 
 
-def tell_checks(data: TrainingData, how: TrainingConfig, corpus: Corpus, of: str) -> None:
-    """The weight of noise and of a copy of people's labels beside what the run has, taught by four folds."""
-    taught = fold_of(data, 0)
-    sources = sources_of(how.settings.stacking.components, taught, how)
-    episodes, training = data.episodes.all, taught.episodes.of("train")
-    held = TestSet.of(episodes)
-    means, _ = read_labels(corpus.turn_labels, held, EvaluationSettings()).means(held.turns)
-    ends = np.cumsum([len(episode.target_turns) for episode in episodes])
-    copy = Component("labels", {e.key: part for e, part in zip(episodes, np.split(means, ends[:-1]), strict=True)})
-    found = {w.source: w.weight for w in weigh([*sources, copy], training).weights}
-    tell(f"{of}: weight of a made-up copy of the labels", found["labels"], "", beside=[s.name for s in sources])
-    rng, weights = np.random.default_rng(0), []
-    for _ in range(DRAWS):
-        noise = Component("noise", {e.key: rng.normal(size=len(e.target_turns)) for e in episodes})
-        weights.append(weigh([*sources, noise], training).weights[-1].weight)
-    tell(f"{of}: draws of pure noise with a weight under 0.05", sum(w < 0.05 for w in weights), f"of {DRAWS}")
+def tell_curve(told_by: Callable[[Sequence[frozenset[str]]], Told], corpus: Corpus, of: str) -> None:
+    """Agreement by how many scored sessions teach: the mean of four draws, judged on all others, and of five folds."""
+    how, shown = EvaluationSettings(), ("reaction", ALL, "reactions-en", "sentiment")
+    everything = told_by([])
+    ids = [episode.session_id for episode in everything.episodes]
+    least, at = math.inf, ""
+    for count in (*COUNTS, len(ids)):
+        figures: list[list[float]] = []
+        for draw in range(DRAWS if count < len(ids) else 1):
+            ranked = sorted(set(ids), key=lambda one: hashlib.sha256(f"draw{draw}{one}".encode()).digest())
+            taught = frozenset(ranked[:count]) if count < len(ids) else frozenset()
+            told = told_by([taught]) if taught else everything
+            kept = [place for place, session_id in enumerate(ids) if session_id not in taught]
+            held = TestSet.of([told.episodes[place] for place in kept])
+            labels = read_labels(corpus.turn_labels, held, how)
+            values = [np.concatenate([told.values[name][place] for place in kept])[None] for name in shown]
+            figures.append([estimate(within_session(held, one, labels, how), 0.95).value or 0.0 for one in values])
+        found = dict(zip(shown, np.mean(figures, axis=0).tolist(), strict=True))
+        name = str(count) if count < len(ids) else "all"
+        tell(f"{of}: scored sessions, {name}", found[ALL], "rho", **{k: round(v, 4) for k, v in found.items()})
+        less = found[ALL] - max(found["reactions-en"], found["sentiment"])
+        least, at = min((least, at), (less, name))
+    tell(f"{of}: mix less the better of reactions-en and sentiment, at its least", least, "rho", sessions=at)
 
 
-def main(given: argparse.Namespace) -> None:
+def main(given: argparse.Namespace, source: Path) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
     rating = given.rating or rating
-    corpus = Corpus.of(given.source.parent, import_corpus(given.source, {}).tables)
+    corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
     episodes = [episode for session in sessions.values() for episode in session.episodes(rating)]
     settings = DecomposeSettings.model_validate({"llm": {"prompt": given.prompt, "model": "claude"}})
     how = TrainingConfig(settings, RewardModelSettings(), 0)
-    table = read_replies(sessions.values(), rating, given.read)
+    table = read_replies(sessions.values(), rating, given.read and given.read / f"{source.name.split('.')[0]}.feather")
     reactions = arrange(table, episodes)
     with LLMSession(LLMSettings()) as asker:
         said = {e.session_id: [j.value for j in sentiment(e, None, settings, asker)] for e in reactions.episodes}
@@ -227,27 +243,30 @@ def main(given: argparse.Namespace) -> None:
     tables = [judgements("sentiment", reactions.episodes, said), judgements("llm", reactions.episodes, judged)]
     none = SPLITS.arrow.empty_table()
     data = TrainingData(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
-    of = given.source.name.split(".")[0] if given.corpus == "uss" else given.corpus
+    of = source.name.split(".")[0] if given.corpus == "uss" else given.corpus
     extra = [pretrained_component(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
-    told = tell_folds(data, how, extra, tells_quality(rating), given.asked)
+    told_by = partial(tell_folds, data, how, extra, tells_quality(rating), given.asked)
+    if given.curve:
+        tell_curve(told_by, corpus, of)
+        return
+    told = told_by()
     tell_weights(told, of)
     show = partial(tell_figures, told, corpus)
     show(of, [True] * len(told.episodes))
     if judged:
         show(f"{of}, the {len(judged)} judged by {given.prompt!r}", [e.session_id in judged for e in told.episodes])
-    if given.checks:
-        tell_checks(data, how, corpus, of)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path)
+    parser.add_argument("sources", type=Path, nargs="+")
     parser.add_argument("--corpus", choices=tuple(KINDS), default="uss")
     parser.add_argument("--rating", help="another rating of the corpus")
     parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `train reactions`")
     parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
     parser.add_argument("--asked", type=int, help="judgements of so many training sessions alone teach and are mixed")
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
-    parser.add_argument("--read", type=Path, help="keeps what was read of the replies")
-    parser.add_argument("--checks", action="store_true", help="weigh noise and a copy of the labels, too")
-    main(parser.parse_args())
+    parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
+    parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")
+    for file in parser.parse_args().sources:
+        main(parser.parse_args(), file)

@@ -20,7 +20,7 @@ output = "run"
 [run]
 threads = {threads}
 [decompose]
-methods = ["rrd"]
+method = "rrd"
 [train_reward]
 epochs = 3
 history_turns = 3

@@ -35,7 +35,7 @@ class CorpusBuild:
     what was dropped or merged, with counts. ``left_out``: broken sessions. ``files``: by the path in the media table,
     the file that is to be brought there. ``chosen``: what had to be chosen among recordings; looking at the corpus and
     measuring it say so again. ``usual_language``: of sessions whose rows say none, unless their words are another's
-    (`apportion.corpus.languages.settling`).
+    (`apportion.corpus.languages.settling`). ``answers``: options that a person gave on the way.
     """
 
     tables: Mapping[str, pa.Table]
@@ -45,6 +45,7 @@ class CorpusBuild:
     speakers: tuple[Speaker, ...] = ()
     chosen: tuple[str, ...] = ()
     usual_language: str | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 class CorpusRows:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,16 @@ from apportion.corpus.account import ACCOUNT, RECORD, AccountLine, account_lines
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
-from apportion.corpus.power import weak_ratings
 from apportion.corpus.recordings.told import NOTHING, REPORT, Told, look
 from apportion.corpus.speakers.settled import Speaker, speaker_lines
 from apportion.corpus.validate import ValidationIssue, validate
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import is_temporary, remove_leftovers, temporary_name, write_atomically
-from apportion.foundation.truncate import some
+from apportion.foundation.truncate import listed, shortened, some
+
+
+class OtherCorpusError(InputError):
+    """The folder holds something else, such as a corpus that was made by other options."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +83,27 @@ def check_free(out: Path, record: Mapping[str, Any], src: Path | None = None) ->
     """
     if not out.is_dir():
         return
+    changed = ""
     if (out / RECORD).is_file() and ((out / RECORD).stat().st_size or _has_tables(out)):
-        try:
+        with suppress(ValueError, AttributeError, TypeError):
             before = json.loads((out / RECORD).read_text(encoding="utf-8"))
-            same = {key: value for key, value in before.items() if key != ACCOUNT} == record
-        except (ValueError, AttributeError):
-            same = False
-        if same:
-            return
+            if {key: value for key, value in before.items() if key != ACCOUNT} == record:
+                return
+            changed = f" ({listed(_changed(before, record))})"
     elif _is_unused(out) or (src is not None and _inside(src, out) and not _has_tables(out)):
         return
-    raise InputError(
-        f"{out}: the folder is not empty and does not come from this import or simulation. "
+    raise OtherCorpusError(
+        f"{out}: the folder is not empty and does not come from this import or simulation{changed}. "
         "Name another folder, or ask to overwrite its tables."
     )
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """By what else a corpus was made, in words."""
+    old, new = ({**record, **record.get("options", {}), "options": ""} for record in (before, now))
+    keys = [key for key in sorted({*old, *new} - {ACCOUNT}) if old.get(key) != new.get(key)]
+    said = [[shortened(str(one.get(key, "none"))) for one in (old, new)] for key in keys]
+    return [f"{key}: {then} before, {told} now" for key, (then, told) in zip(keys, said, strict=True)]
 
 
 def options_before(out: Path, src: Path) -> dict[str, str] | None:
@@ -220,7 +230,6 @@ def link_or_copy(file: Path, place: Path) -> None:
 
 def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportReport:
     problems = validate(corpus)
-    warnings = [str(problem) for problem in problems if problem.severity == "warning"]
     return ImportReport(
         kind,
         out,
@@ -228,7 +237,7 @@ def _report(kind: str, out: Path, corpus: Corpus, made: CorpusBuild) -> ImportRe
         made.notes,
         made.left_out,
         tuple(problem for problem in problems if problem.severity == "error"),
-        (*warnings, *weak_ratings(corpus, problems)),
+        tuple(str(problem) for problem in problems if problem.severity == "warning"),
         made.speakers,
         look(corpus, made.chosen) if made.files else NOTHING,
     )

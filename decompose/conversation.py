@@ -74,7 +74,7 @@ def decompose_dialogue(
     messages: Sequence[Mapping[str, Any]],
     score: float,
     *,
-    scale: tuple[float, float],
+    scale: tuple[float, float] | None = None,
     rater: str | None = None,
     target: str | None = None,
     method: str = "sentiment",
@@ -94,9 +94,10 @@ def decompose_dialogue(
     that as its total.
 
     ``messages``: N messages in order, each with ``content`` (text) and ``role`` or ``speaker``. ``score``: What the
-    rater gave, on ``scale`` = (low, high). ``rater``, ``target``: Who gave the score (``environment``: rules or a judge
-    did), and who is credited. By default ``user`` and ``assistant``; where one of two speakers is named, the other one
-    follows. ``method``: One that needs no other conversations: ``uniform``, ``sentiment``, ``llm``, or a package's.
+    rater gave, on ``scale`` = (low, high), which must be given. ``rater``, ``target``: Who gave the score
+    (``environment``: rules or a judge did), and who is credited. By default ``user`` and ``assistant``; where one of
+    two speakers is named, the other one follows. ``method``: One that needs no other conversations: ``uniform``,
+    ``sentiment``, ``llm``, or a package's.
     ``rating``: What the score is called; prompts are worded by it (``satisfaction``, ``goal``, ``overall``, …).
     ``higher_is_better``: False where the low end of the scale is the good one; the score is turned round then.
     ``language``: What is spoken, such as ``de``; where it is not given and the method minds it, the words tell.
@@ -160,7 +161,7 @@ def _declared(name: str, settings: DecomposeSettings) -> Method:
     if isinstance(declared, CorpusMethod):
         raise InputError(
             f"method {name!r} is learned from the scores of many conversations and says nothing about a single one. "
-            "Make a corpus of them (`apportion import`, `apportion init`), name the method in decompose.methods and "
+            "Make a corpus of them (`apportion import`, `apportion init`), name it as decompose.method and "
             "run `apportion run CONFIG --only decompose`; or use uniform, sentiment or llm here."
         )
     if isinstance(declared, RolloutMethod):
@@ -247,8 +248,10 @@ def _other(talking: Sequence[str], known: str | None, usual: str) -> str:
 
 
 def _rating(
-    rater: str, target: str, name: str, score: float, scale: tuple[float, float], higher_is_better: bool
+    rater: str, target: str, name: str, score: float, scale: tuple[float, float] | None, higher_is_better: bool
 ) -> Rating:
+    if scale is None:
+        raise InputError(f"score = {score!r} without a scale: say what its ends are, such as scale=(1, 5).")
     try:
         low, high = (float(end) for end in scale)
         given = float(score)

@@ -68,7 +68,7 @@ def check_understood(
         for called, languages in _signals(method, settings):
             if rated and not any(understands(languages, session.language) for session in rated.values()):
                 raise InputError(
-                    f"decompose.methods: {called} understands {_named(languages)}, and there is only "
+                    f"decompose: {called} understands {_named(languages)}, and there is only "
                     f"{_of(list(rated), rated)}. Leave it out: 'uniform' and methods that ask a language model take "
                     f"every language. {WRONG}"
                 )

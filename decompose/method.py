@@ -190,7 +190,7 @@ class Method:
         return named
 
     def _named(self, place: str) -> Any:
-        remedy = "Install the package it comes from, or leave the method out of decompose.methods."
+        remedy = "Install the package it comes from, or name another decompose.method."
         return load_named(place, f"method {self.name!r}", remedy)
 
 
@@ -301,7 +301,7 @@ class StudentMethod(ReactionMethod):
 
 @dataclass(frozen=True)
 class StackedMethod(ReactionMethod):
-    """The sources of ``decompose.stacking`` that a run has, weighed by how well each predicts scores."""
+    """The sources of ``decompose.stacking`` that a run has, those that need no score moved by what scores taught."""
 
 
 @dataclass(frozen=True)

@@ -192,10 +192,10 @@ _OURS: tuple[Method, ...] = (
         section=Section("stack_two"),
         reaction=_REACTION,
         judge=_TEXT_LLM,
-        version=3,
+        version=4,
     ),
     StackedMethod(
-        "mix", "All sources, each as far as it foretells scores", _MIX, section=Section("stacking"), version=2
+        "mix", "What needs no score, moved by scores as far as they carry", _MIX, section=Section("stacking"), version=3
     ),
     StudentMethod(
         "llm-student",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -40,7 +40,8 @@ from apportion.llm_client.settings import LLMSettings
 
 PRESETS: Mapping[str, Preset] = {
     "paper": {
-        "methods": PublishedValue(("llm", "llm-multimodal"), "section 4.1: LLM-GELI (Eq. 3), Multimodal-LLM-GELI (2)"),
+        "method": PublishedValue("llm-multimodal", "section 4.1: Multimodal-LLM-GELI (Eq. 2)"),
+        "compare": PublishedValue(("llm",), "section 4.1: LLM-GELI (Eq. 3)"),
         "target": PublishedValue("score", "Eq. 4: the rewards are asked to sum to the score itself"),
         "constraint": PublishedValue("soft", "section 4.1: a soft constraint in the prompt"),
         "llm": {
@@ -59,7 +60,8 @@ PRESETS: Mapping[str, Preset] = {
         },
     },
     "savoir": {
-        "methods": PublishedValue(("savoir-paper",), "algorithm 1; section 3.5 learns its values, from 0 to 10"),
+        "method": PublishedValue("savoir-paper", "algorithm 1; section 3.5 learns its values, from 0 to 10"),
+        "compare": PublishedValue((), "no other"),
         "savoir": {
             "rollouts": PublishedValue(2, "appendix D: J = 2"),
             "weights": PublishedValue(
@@ -192,7 +194,8 @@ class AuditSettings(Settings):
         default=0, ge=0, description="sessions that are asked about again, changed in several ways; 0 means no audit"
     )
     method: str | None = Field(
-        default=None, description="the method that is audited; none takes the last one of decompose.methods that asks"
+        default=None,
+        description="the method that is audited; none takes the run's, or the last of decompose.compare that asks",
     )
     seed: int = Field(
         default=0, ge=0, description="decides which sessions, which turns, where words are planted, and the other order"
@@ -205,7 +208,7 @@ class AuditSettings(Settings):
 class DecomposeSettings(PresetSettings):
     """From one score a dialogue to one reward a turn; a package's method may bring a section of its own.
 
-    >>> DecomposeSettings(methods=("llm",), llm={"model": "qwen3"}).llm.model
+    >>> DecomposeSettings(method="llm", llm={"model": "qwen3"}).llm.model
     'qwen3'
     """
 
@@ -218,18 +221,18 @@ class DecomposeSettings(PresetSettings):
         description="settings by name, which the other keys go before: paper is LLM-GELI's (section 4.1), savoir is "
         "SAVOIR's (appendix D)",
     )
-    methods: tuple[str, ...] = Field(
-        default=("uniform", "sentiment", "rrd"),
-        min_length=1,
-        description="ways of decomposition to run and compare: uniform, sentiment, sentiment-utterance, affect, "
-        "intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, rrd-160-published, ircr, rudder, rrd-va, rrd-ls, "
-        "ircr-va, rudder-va, reaction, reaction-llm, mix, llm-student, prior, reactions-en; sentiment-raw, "
-        "sentiment-utterance-raw, affect-raw and intensity-raw are signals alone; savoir, savoir-paper, "
-        "savoir-paper-raw, shapley-hindsight, expected-utility and leave-one-out play sessions of simulated dialogues "
-        "on; episode-score is the score on every act; sotopia-rl asks for attributions of several dimensions; "
-        "influence and influence-served measure how an utterance moved the reply that came, by a model here or at a "
-        "server",
+    method: str = Field(
+        default="rrd",
+        description="the method of the run, whose rewards reward model, policy, viewer and report go by: uniform, "
+        "sentiment, sentiment-utterance, affect, intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, "
+        "rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm, mix, "
+        "llm-student, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and intensity-raw are "
+        "signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, expected-utility and leave-one-out "
+        "play sessions of simulated dialogues on; episode-score is the score on every act; sotopia-rl asks for "
+        "attributions of several dimensions; influence and influence-served measure how an utterance moved the reply "
+        "that came, by a model here or at a server",
     )
+    compare: tuple[str, ...] = Field(default=(), description="methods that stand beside it, to be compared with it")
     target: Literal["relative", "score"] = Field(
         default="relative",
         description="what a dialogue's rewards sum to: relative, its score less the training mean (of attributions, "
@@ -282,6 +285,15 @@ class DecomposeSettings(PresetSettings):
             if path is not None and (section != "llm" or is_path(path)):
                 shown[section][key] = Path(path).name
         return shown
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """All methods of the run; the run's own comes last."""
+        return (*(name for name in self.compare if name != self.method), self.method)
+
+    def choosing(self, methods: Sequence[str]) -> Self:
+        """A copy with these methods, of which the last is the run's own."""
+        return self.model_copy(update={"method": methods[-1], "compare": tuple(methods[:-1])})
 
     @property
     def judging(self) -> tuple[str, ...]:
@@ -352,25 +364,27 @@ class DecomposeSettings(PresetSettings):
             raise ValidationError.from_exception_data(cls.__name__, problems)
         return settings
 
-    @field_validator("methods")
+    @field_validator("method", "compare")
     @classmethod
-    def _known_and_unique(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(names)) != len(names):
-            raise ValueError(f"{', '.join(names)}: name each method once")
-        problems = [problem for name in names if (problem := unknown_method(name))]
+    def _known(cls, names: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        given = (names,) if isinstance(names, str) else names
+        problems = [problem for name in given if (problem := unknown_method(name))]
         if problems:
             raise ValueError(" ".join(problems))
-        for name in names:
-            if lacking := METHODS[name].missing(names):
-                raise ValueError(f"{name} reads what {lacking} has judged; add {lacking}")
         return names
 
     @model_validator(mode="after")
-    def _audited_method_is_run(self) -> DecomposeSettings:
+    def _fit_together(self) -> DecomposeSettings:
+        if len(set(self.compare)) != len(self.compare):
+            raise ValueError(f"compare = {', '.join(self.compare)}: name each method once")
+        for name in self.methods:
+            if lacking := METHODS[name].missing(self.methods):
+                raise ValueError(f"{name} reads what {lacking} has judged; add {lacking} to decompose.compare")
         audited = self.audit.method
         if audited is not None and audited not in self.methods:
             raise ValueError(
-                f"audit.method = {audited!r} is not among decompose.methods ({', '.join(self.methods)}); add it there"
+                f"audit.method = {audited!r} is not among the methods ({', '.join(self.methods)}); add it to "
+                "decompose.compare"
             )
         if audited is not None and isinstance(METHODS[audited], RolloutMethod):
             raise ValueError(f"audit.method = {audited!r} plays sessions on, and a changed one was never played")

@@ -42,7 +42,7 @@ from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues, r
 from apportion.evaluation.methods import baselines
 from apportion.evaluation.methods.computed_labels import computed_agreements
 from apportion.evaluation.methods.method_comparison import Figures, MethodComparison
-from apportion.evaluation.methods.warnings import cautions
+from apportion.evaluation.methods.warnings import cautions, not_told_apart
 from apportion.evaluation.references.test_set import AlignedValues, TestSet, align
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.arrays import Floats
@@ -127,7 +127,8 @@ def evaluate(
         own_units=tuple(remarks.own_units),
         rests=rests_on(remarks.unjudged, remarks.unjudged_locally, training, test),
         notes=tuple(remarks.notes),
-        warnings=cautions(held, scored, decomposed, _without(models.methods, remarks.own_units), models.mean, settings),
+        warnings=cautions(held, scored, decomposed),
+        findings=not_told_apart(_without(models.methods, remarks.own_units), models.mean, settings),
         settings=settings,
         consistency=() if values.samples is None else consistency(values.samples),
         computed=computed_agreements(

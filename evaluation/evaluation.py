@@ -124,8 +124,9 @@ class Evaluation:
     ``rests`` tells which methods had nothing to judge by in some sessions: the row of such a one among the
     decompositions is of other sessions than the rest, and is compared with none. ``own_units`` are the methods whose
     rewards are in other units than the score's; ``notes`` are what a reader has to know of the methods, as whoever
-    called the evaluation says it. ``agreement``, ``one_annotator``, ``human`` and the methods' Spearman and AUC are of
-    people's labels alone; ``computed`` has those of computed ones, each kind by itself.
+    called the evaluation says it; ``findings`` say which reward models the test sessions cannot tell apart.
+    ``agreement``, ``one_annotator``, ``human`` and the methods' Spearman and AUC are of people's labels alone;
+    ``computed`` has those of computed ones, each kind by itself.
     """
 
     rating: str
@@ -146,6 +147,7 @@ class Evaluation:
     rests: tuple[SupportCount, ...] = ()
     notes: tuple[str, ...] = ()
     computed: tuple[ComputedAgreement, ...] = ()
+    findings: tuple[str, ...] = ()
 
     @property
     def partial(self) -> frozenset[str]:

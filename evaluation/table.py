@@ -14,8 +14,10 @@ from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.markdown import escaped
 from apportion.foundation.tables.numbers import NO_FIGURE
 
-HUMAN = "Human"
-"""The row of people's own labels, as in Table 4 of LLM-GELI."""
+FEWEST_TURNS = 10
+"""Turns with a happy face, and others, from which on a local difference is shown; fewer are a session or two."""
+READABLE_SLOPES = (0.5, 2.0)
+"""Slopes outside are shown only where the method beats the Mean; else its predictions hardly differ: any line fits."""
 TITLES = {
     "global_loss": "Global loss",
     "below_mean": "Below Mean",
@@ -67,17 +69,18 @@ def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
     Columns without a single figure are dropped, and the reason becomes a note.
     """
     counts = evaluation.counts
-    beside = [_row(figures) for figures in evaluation.baselines]
+    few = _few_faces(evaluation)
+    beside = [_row(figures, few) for figures in evaluation.baselines]
     person = {"spearman": evaluation.one_annotator.spearman, "auc": evaluation.one_annotator.auc}
-    rows: list[Row] = [("One annotator", person), (HUMAN, {"local_difference": evaluation.human})]
-    people = [(name, figures) for name, figures in rows if _given(figures.values())]
+    people: list[Row] = [("One annotator", person)] if _given(person.values()) else []
     title = "Reward models and baselines" if evaluation.reward_models else "Baselines"
     basis = _basis(counts.scored_sessions, counts.scored_episodes)
-    predicted = [*map(_row, evaluation.reward_models), *beside]
+    predicted = [*(_row(figures, few) for figures in evaluation.reward_models), *beside]
     own = evaluation.own_units
     tables = [_grid(f"{title}: {basis}", MODEL_COLUMNS, [*predicted, *people], own)]
     if evaluation.decompositions:
-        divided = [*map(_row, evaluation.decompositions), *map(_row, evaluation.decomposition_baselines), *people]
+        both = (*evaluation.decompositions, *evaluation.decomposition_baselines)
+        divided = [*(_row(figures, few) for figures in both), *people]
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
         tables.append(_grid(title, DECOMPOSITION_COLUMNS, divided, own))
     tables.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted, own))
@@ -109,10 +112,15 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             f"Happy: {rule_of(faces.feature, faces.threshold)} on the rater's face during the turn; "
             f"{faces.happy} turns happy, {faces.other} not, {faces.unseen} not measured."
         )
-    if isinstance(evaluation.human, Estimate):
+    if isinstance(evaluation.human, Estimate) and TITLES["local_difference"] in shown:
         notes.append(
-            f"{HUMAN}: people's mean label of a turn in a reward's place, on turns that have a label and a face; in "
-            "units of the labels, so that its sign compares with the other rows, not its size."
+            f"Local difference of people's own labels (Human): {evaluation.human.text(3)}, in units of the labels: its "
+            "sign compares with the other rows, not its size."
+        )
+    if unread := [row.method for row in evaluation.reward_models if _is_unread(row)]:
+        notes.append(
+            f"Slope, Intercept: left out of {', '.join(unread)}, which the Mean is as good as: their predictions "
+            "hardly differ, and a line through them cannot be read."
         )
     if not isinstance(agreement, Missing):
         notes.append(f"People: {_rests_on_labels(agreement, evaluation)}")
@@ -123,7 +131,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             f"{', '.join(own)}: rewards in units of their own, not projected onto the score (so are VA and LS in "
             "LLM-GELI's Table 4). Their global loss, sum residual and local difference do not compare with the rest."
         )
-    return (*notes, *(rests.text() for rests in evaluation.rests), *evaluation.notes)
+    return (*notes, *evaluation.findings, *(rests.text() for rests in evaluation.rests), *evaluation.notes)
 
 
 def render(evaluation: Evaluation | Mapping[str, Any]) -> str:
@@ -212,8 +220,35 @@ def _consistency_grid(methods: Sequence[Consistency]) -> Grid:
     return Grid("Repeated samples of one judge", CONSISTENCY_HEADER, rows, (note,))
 
 
-def _row(figures: MethodFigures) -> Row:
-    return figures.method, {column: getattr(figures, column) for column in TITLES if column not in COMPUTED_COLUMNS}
+def _row(figures: MethodFigures, few_faces: Missing | None) -> Row:
+    """A method's figures, those left out that cannot be read as they stand."""
+    row = {column: getattr(figures, column) for column in TITLES if column not in COMPUTED_COLUMNS}
+    if few_faces is not None and isinstance(figures.local_difference, Estimate):
+        row["local_difference"] = few_faces
+    if _is_unread(figures):
+        row |= dict.fromkeys(("slope", "intercept"), Missing("a line through predictions that hardly differ"))
+    return figures.method, row
+
+
+def _is_unread(figures: MethodFigures) -> bool:
+    """Whether a slope is there that says nothing: without an interval, or far from 1 where the Mean is as good."""
+    slope, gain = figures.slope, figures.below_mean
+    if isinstance(slope, Missing):
+        return False
+    low, high = READABLE_SLOPES
+    beats = isinstance(gain, Estimate) and gain.above_zero
+    return slope.low is None or not (beats or low <= slope.value <= high)
+
+
+def _few_faces(evaluation: Evaluation) -> Missing | None:
+    """Why no local difference is shown: too few faces on one side; None where there are enough, or none at all."""
+    faces = evaluation.faces
+    if isinstance(faces, Missing) or min(faces.happy, faces.other) >= FEWEST_TURNS:
+        return None
+    return Missing(
+        f"{faces.happy} turns with a happy face and {faces.other} without are too few to be read "
+        f"({FEWEST_TURNS} of each)"
+    )
 
 
 def _basis(sessions: int, episodes: int) -> str:

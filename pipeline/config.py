@@ -206,7 +206,7 @@ class Config(Settings):
         """
         if self.decompose.audited_method is None:
             raise InputError(
-                f"decompose.methods = {', '.join(self.decompose.methods)}: none of them asks a language model, so "
+                f"methods {', '.join(self.decompose.methods)}: none of them asks a language model, so "
                 "there is nothing to audit. Add llm or llm-multimodal."
             )
         count = sessions or self.decompose.audit.sessions or AUDITED_SESSIONS

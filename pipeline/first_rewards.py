@@ -63,7 +63,9 @@ def short_config(source: str, corpus: str, rating: str | None, target: str | Non
     """A configuration of at most twelve lines, its paths relative to its folder."""
     lines = [f"# apportion start wrote this for {source}", f"corpus = {toml_text(corpus)}", 'output = "run"']
     lines += [f"rating = {toml_text(rating)}"] if rating else []
-    lines += ["", "[decompose]", f"methods = {toml_text(methods)}"]
+    method, *compare = methods
+    lines += ["", "[decompose]", f"method = {toml_text(method)}"]
+    lines += [f"compare = {toml_text(compare)}"] if compare else []
     lines += [f"reaction.target = {toml_text(target)}"] if target else []
     return "\n".join([*lines, "", "[align]", "enabled = false"]) + "\n"
 

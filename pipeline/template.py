@@ -21,7 +21,7 @@ from apportion.pipeline.sections import SECTIONS
 
 NEWCOMER: Mapping[str, tuple[str, ...]] = {
     "": ("corpus", "output", "rating", "preset", "seeds"),
-    "decompose": ("methods",),
+    "decompose": ("method", "compare"),
     "decompose.llm": ("model", "base_url", "allow_host"),
     "run": ("budget_usd",),
     "align": ("enabled", "policy"),

@@ -67,8 +67,8 @@ class AlignSettings(PresetSettings):
     )
     reward_method: str | None = Field(
         default=None,
-        description="the method whose reward model is used, or that model's name, e.g. rrd-direct; none takes the last "
-        "of decompose.methods",
+        description="the method whose reward model is used, or that model's name, e.g. rrd-direct; none takes "
+        "decompose.method's",
     )
     reward_model: Path | None = Field(
         default=None,

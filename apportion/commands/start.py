@@ -65,7 +65,7 @@ def _start(source: Path, out: Path, found: Recognised, wishes: Wishes) -> int:
     corpus = Corpus.open(folder)
     sessions = list(corpus.iter_sessions())
     weak = weak_ratings(corpus, report.problems if report else ())
-    for line in (*facts(corpus, sessions), *told(report, out, weak), "", *shown(sessions)):
+    for line in (*facts(corpus, sessions), *told(report, out), "", *shown(sessions)):
         click.echo(line)
     config = out / CONFIG
     if wishes or not config.is_file():

@@ -43,6 +43,7 @@ from apportion.corpus.importers.chats.tables import (
 )
 from apportion.corpus.importers.chats.trace_records import OTEL, of_table, tool_of
 from apportion.corpus.importers.chats.traces import conversations_of, is_traces
+from apportion.corpus.importers.reading.asking import say
 from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
 from apportion.corpus.languages.names import said_language
@@ -67,6 +68,8 @@ OPTIONS = {
     "target": "the role of who is rated (default: assistant, gpt, agent, ...)",
 }
 MOST_KEYS = 12
+UNNAMED = "score"
+TOLD_NAME = "the rating is called 'score', and a language model that is asked is told that name"
 MARKS = ("deleted", "is_deleted", "hidden", "retracted", "error", "is_error")
 """Keys of a message that say that it may not have been seen."""
 OURS = ("id", "score", "low", "high", "name", "language", "lang", *SHAPES)
@@ -87,7 +90,10 @@ class _Log:
     stems: Counter[str] = field(default_factory=Counter)
     turned: list[str] = field(default_factory=list)
     shared: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
     odd: str = ""
+    name: str | None = None
+    """What scores without a name of their own are called."""
     scored: int = 0
     """Chats with a score, whether it can be read or not."""
     unrated: int = 0
@@ -100,6 +106,17 @@ class _Log:
     def reader(self, *, of_rows: bool = False) -> MessageReader:
         keys = (None, None) if of_rows else (self.options.get("speaker"), self.options.get("text"))
         return MessageReader(*keys, self.options.get("rater"), self.options.get("target"))
+
+    def named(self, name: str) -> str:
+        """What a rating is called: "score" says nothing, so that a person is asked once for a better name."""
+        if name != UNNAMED:
+            return name
+        if self.name is None:
+            said = say(f"{TOLD_NAME.capitalize()}. What did the user rate, in a word (such as satisfaction)?", UNNAMED)
+            self.answers = {} if said is None else {"name": said}
+            self.told += [f"{TOLD_NAME}: -o name=satisfaction gives it another"] if said is None else []
+            self.name = said or UNNAMED
+        return self.name
 
     def notes(self) -> tuple[str, ...]:
         notes = [*self.told]
@@ -142,7 +159,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
             f'{src}: a scale is given, and no chat has a score. Found the keys: {keys}. Wanted: "score".{log.odd} '
             f"Say which key holds it: -o score=KEY, or -o score={NONE} to import unrated chats."
         )
-    return CorpusBuild(log.rows.tables(), log.notes(), tuple(log.left_out))
+    return CorpusBuild(log.rows.tables(), log.notes(), tuple(log.left_out), answers=log.answers)
 
 
 def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item], bool]]) -> None:
@@ -289,12 +306,12 @@ def _add(log: _Log, chat: Chat, source: str) -> None:
     for score, value, annotator in _annotated(values):
         if scale is None:
             continue
-        ends, name = (scale.low, scale.high), log.options.get("name") or score.name
+        ends, name = (scale.low, scale.high), log.options.get("name")
         if score.turn is not None:
-            log.rows.label(chat.id, score.turn, name, value, ends, annotator)
+            log.rows.label(chat.id, score.turn, name or score.name, value, ends, annotator)
             continue
         rater = ENVIRONMENT if score.by_model else RATER
-        log.rows.rating(chat.id, (rater, TARGET), name, value, ends, annotator=annotator)
+        log.rows.rating(chat.id, (rater, TARGET), name or log.named(score.name), value, ends, annotator=annotator)
 
 
 def _annotated(values: Sequence[tuple[Score, float]]) -> Iterator[tuple[Score, float, str | None]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from apportion.corpus.account import account_lines, opened
 from apportion.corpus.builder import CorpusBuild
@@ -45,7 +46,7 @@ def import_to(
     importer = find_importer(kind)
     for path in (src, out):
         check_path(path)
-    record = {"kind": kind, "source": os.path.realpath(src), "options": dict(options)}
+    record: dict[str, Any] = {"kind": kind, "source": os.path.realpath(src), "options": dict(options)}
     if not overwrite:
         check_free(out, record, src)
     language = _language(kind, options.get(LANGUAGE))
@@ -61,6 +62,7 @@ def import_to(
         causes = told or [*(f"note: {note}" for note in imported.notes), *account_lines(lines)]
         apart = " " if len(causes) == 1 else "\n"
         raise InputError(apart.join([f"{src}: no session could be imported.", *causes]))
+    record["options"] = {**record["options"], **imported.answers}
     return place(kind, out, with_languages(imported, language), record, lines)
 
 

@@ -52,7 +52,7 @@ def local_values(
         raise UnitError(
             f"no training turn has a value of {method.name!r} to learn from: "
             + ("no recording shows the rater's face" if method.reads_features else "no rater replies to any")
-            + ". Leave methods that mix with it out of decompose.methods."
+            + ". Leave methods that mix with it out of decompose.compare."
         )
     mean, sd = mean_and_scale(known)
     centre, spread = (float(np.mean(shares)), float(np.std(shares)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.component import Component, turn_opinions
+from apportion.decompose.ensembling.component import Component, trust_in, turn_opinions
 from apportion.decompose.ensembling.student import student_source
 from apportion.decompose.method import BlendedMethod, StackedMethod, StudentMethod
 from apportion.decompose.methods import METHODS, find_method
@@ -63,18 +63,16 @@ def sources_of(names: tuple[str, ...], data: TrainingData, config: TrainingConfi
 
 def pretrained_component(name: str, prior: Prior, reactions: Reactions) -> Component:
     """What was learnt elsewhere as an opinion on the turns here; unknown where nobody replied."""
-    learnt_from = prior.card.learnt_from
-    by_turns = all(one.ground == "judgements" for one in learnt_from)
-    judged = sum(one.sessions for one in learnt_from) if by_turns else None
+    taught = sum(one.sessions for one in prior.card.learnt_from)
     values = reactions.by_episode(opinions(prior, reactions))
-    return Component(name, values, reads_replies=True, dialogues_judged=judged)
+    return Component(name, values, reads_replies=True, trust=trust_in(taught))
 
 
 def _reaction(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component:
     """What this corpus's scores tell of the replies; unknown where nobody replied."""
     model = learn(reactions, data.episodes.sessions("train"), config.settings.reaction)
     values = np.where(reactions.replied, model.values(reactions), np.nan)
-    return Component("reaction", reactions.by_episode(values), model.left_out, reads_replies=True)
+    return Component("reaction", reactions.by_episode(values), model, reads_replies=True)
 
 
 def _prior(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
@@ -104,7 +102,7 @@ def _behaviour(reactions: Reactions, data: TrainingData, config: TrainingConfig)
     model = learn(alone, data.episodes.sessions("train"), config.settings.reaction)
     measured = np.isfinite(reactions.behaviour).any(axis=1)
     values = reactions.by_episode(np.where(measured, model.values(alone), np.nan))
-    return Component("behaviour", values, model.left_out, reads_replies=True)
+    return Component("behaviour", values, model, reads_replies=True)
 
 
 def _judged(name: str, data: TrainingData, config: TrainingConfig) -> Component | None:
@@ -120,7 +118,7 @@ def _judged(name: str, data: TrainingData, config: TrainingConfig) -> Component 
     values = turn_opinions(table, data.episodes.all, method.scale.null)
     asked = config.settings.section_of(method) is config.settings.llm
     shown = asked and any(shows_score(config.settings.llm.prompt, of) for of in data.episodes.all[:1])
-    return Component(name, values, reads_replies=name in OF_REPLIES, shown_score=shown)
+    return Component(name, values, reads_replies=name in OF_REPLIES, shown_score=shown, trust=float(method.asks))
 
 
 def _student(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:

@@ -1,4 +1,4 @@
-"""One opinion on every target turn, and how far two of them agree."""
+"""One opinion on every target turn, and the scale that all share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, EpisodeKey
+from apportion.decompose.reactions.model import ReactionModel
 from apportion.foundation.arrays import Floats, Null, filled
 from apportion.reward_model.learning.dataset import row_places
 
@@ -19,11 +20,10 @@ class Component:
     """One opinion on every target turn of the episodes that it knows.
 
     ``values`` [shape=(T,)] are by target turn, in units of its own, larger is better; NaN where nothing is known.
-    ``left_out`` predicts each training episode's score by a model that had not seen it; None where values are not
-    learned from these scores: then a ridge on the dialogue's mean value does. ``reads_replies``: values come from the
-    rater's replies or behaviour alone, which say nothing where a rating tells of quality. ``shown_score``: values were
-    made with the score in sight. ``dialogues_judged``: how many dialogues' judgements of turns taught it; None where
-    none did.
+    ``learnt`` is the model of this corpus's scores that gave the values; None where they need no score of it.
+    ``reads_replies``: values come from the rater's replies or behaviour alone, which say nothing where a rating tells
+    of quality. ``shown_score``: values were made with the score in sight. ``trust``, from 0 to 1: how far values that
+    need no score are believed beside others before any score is seen (`trust_in`).
 
     >>> one = Component("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
     >>> one.knows(("s1", "ann", "bob", "liking")), one.knows(("s2", "ann", "bob", "liking"))
@@ -32,10 +32,10 @@ class Component:
 
     name: str
     values: Mapping[EpisodeKey, Floats]
-    left_out: Mapping[EpisodeKey, float] | None = None
+    learnt: ReactionModel | None = None
     reads_replies: bool = False
     shown_score: bool = False
-    dialogues_judged: int | None = None
+    trust: float = 0.0
 
     def knows(self, key: EpisodeKey) -> bool:
         """Whether it has a value for any turn of this episode."""
@@ -63,8 +63,12 @@ def turn_opinions(table: pa.Table, episodes: Sequence[Episode], null: Null | Non
 
 ALIKE = 1e-9
 """Values of one dialogue whose spread is below this share of their size are alike: the rest is rounding."""
-APART = 0.05
-"""How far two sources are taken to differ at least, so that near copies share their weight instead of fighting."""
+
+
+def trust_in(dialogues: int) -> float:
+    """How far a source is believed that so many dialogues taught elsewhere: half of what one is that judges itself
+    where there are a hundred, the scores below which a corpus is warned that they cannot tell whether a prior holds."""
+    return dialogues / (dialogues + 100)
 
 
 def standardised(values: Floats) -> Floats:
@@ -74,22 +78,3 @@ def standardised(values: Floats) -> Floats:
         return np.zeros(len(values))
     distances: Floats = np.where(np.isfinite(values), (values - known.mean()) / known.std(), 0.0)
     return distances
-
-
-def agreement(sources: Sequence[Component]) -> Floats:
-    """C [shape=(K, K)]: the correlation of two sources' standardised values over the dialogues that both know.
-
-    Neither scores nor labels are looked at. 0 where no dialogue is known to both; off the diagonal it is taken a little
-    nearer to 0 than it is, and the whole to the nearest matrix that correlations can have.
-    """
-    found = np.eye(len(sources))
-    shown = [{key: standardised(of) for key, of in source.values.items()} for source in sources]
-    for i, one in enumerate(shown):
-        for j, other in enumerate(shown[:i]):
-            both = [key for key in one if key in other and one[key].any() and other[key].any()]
-            if both:
-                mine, theirs = (np.concatenate([of[key] for key in both]) for of in (one, other))
-                found[i, j] = found[j, i] = (1 - APART) * (mine @ theirs) / np.sqrt((mine @ mine) * (theirs @ theirs))
-    values, vectors = np.linalg.eigh(found)
-    nearest: Floats = (vectors * np.maximum(values, APART)) @ vectors.T
-    return nearest if values.min() < APART else found

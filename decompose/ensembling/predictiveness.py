@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.decompose.ensembling.component import Component
+from apportion.decompose.ensembling.component import Component, standardised
 from apportion.decompose.reactions.model import fit
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.resampling import Sampling, drawn_counts, percentile_interval
 
 SAMPLING = Sampling(resamples=1000)
-FEWEST = 8
-"""Training sessions below which nothing that a source foretells is believed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,37 +25,16 @@ class CrossValidatedR2:
       be said.
     - ``draws`` (float64 [shape=(B,)]): The same on each resample; NaN where it has no session that the source knows.
     - ``sessions``: How many of the training sessions the source knows.
-    - ``against`` (bool): Whether larger values go with lower scores.
     """
 
     explained: float
     draws: Floats
     sessions: int
-    against: bool = False
 
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
         """What holds 95 % of the resamples."""
         return percentile_interval(self.draws, SAMPLING.confidence) if self.sessions > 1 else (None, None)
-
-    @property
-    def told(self) -> bool:
-        """Whether the figure lies above zero by its interval, and by enough sessions."""
-        low, _ = self.interval
-        return self.sessions >= FEWEST and low is not None and low > 0
-
-    @property
-    def clear(self) -> bool:
-        """Whether it is `told`, and by larger values going with higher scores."""
-        return self.told and not self.against
-
-    @property
-    def kept(self) -> float:
-        """The share of the figure that is believed, from 0 to 1: 1 - (standard error / R^2)^2, as James and Stein
-        shrink what was measured once; 0 where it is not `clear`."""
-        if not self.clear:
-            return 0.0
-        return max(0.0, 1.0 - (float(np.nanstd(self.draws)) / self.explained) ** 2)
 
 
 def cross_validate(sources: Sequence[Component], training: Sequence[Episode]) -> list[CrossValidatedR2]:
@@ -67,37 +45,52 @@ def cross_validate(sources: Sequence[Component], training: Sequence[Episode]) ->
     return [_cross_validate(source, training, places, counts) for source in sources]
 
 
-def left_out_scores(source: Component, training: Sequence[Episode]) -> tuple[Mapping[EpisodeKey, float], bool]:
-    """Each training score as foretold without it, and whether larger values go with lower scores.
+def left_out_scores(source: Component, training: Sequence[Episode]) -> Mapping[EpisodeKey, float]:
+    """Each training score as foretold without it.
 
-    Where the source does not say it itself, by a ridge with one column: the mean of what is known of the dialogue.
+    By the model that learnt from the scores, or by a ridge with one column: the mean of what is known of the dialogue.
     """
-    if source.left_out is not None:
-        return source.left_out, False
-    known = [episode for episode in training if source.knows(episode.key)]
+    if source.learnt is not None:
+        return source.learnt.left_out
+    known, means = mean_values(source, training)
     if not known:
-        return {}, False
-    means = np.array([np.nanmean(source.values[episode.key]) for episode in known])
+        return {}
     model = fit(means[:, None], np.array([episode.score for episode in known], dtype=np.float64))
-    predicted = {episode.key: float(of) for episode, of in zip(known, model.left_out, strict=True)}
-    return predicted, bool(model.weights[0] < 0)
+    return {episode.key: float(of) for episode, of in zip(known, model.left_out, strict=True)}
+
+
+def chance_against(source: Component, training: Sequence[Episode]) -> float:
+    """How likely it is that larger values go with lower scores, by the correlation of dialogues' means with scores and
+    Fisher's transformation of it (1921); 0.5 where nothing can be said."""
+    known, means = mean_values(source, training)
+    scores = np.array([episode.score for episode in known], dtype=np.float64)
+    if len(known) < 3 or np.ptp(scores) == 0 or not standardised(means).any():
+        return 0.5
+    correlation = float(np.clip(np.corrcoef(means, scores)[0, 1], -0.999999, 0.999999))
+    return 0.5 * math.erfc(math.atanh(correlation) * math.sqrt(len({e.session_id for e in known}) / 2))
+
+
+def mean_values(source: Component, training: Sequence[Episode]) -> tuple[list[Episode], Floats]:
+    """The episodes that the source knows, and the mean of what it says of each."""
+    known = [episode for episode in training if source.knows(episode.key)]
+    return known, np.array([np.nanmean(source.values[episode.key]) for episode in known])
 
 
 def _cross_validate(
     source: Component, training: Sequence[Episode], places: Mapping[str, int], counts: Floats
 ) -> CrossValidatedR2:
-    left_out, against = left_out_scores(source, training)
+    left_out = left_out_scores(source, training)
     known = [episode for episode in training if episode.key in left_out]
     scores = np.array([episode.score for episode in known], dtype=np.float64)
     rows = np.array([places[episode.session_id] for episode in known], dtype=np.int64)
     sessions = len(np.unique(rows))
     if sessions < 2 or np.ptp(scores) == 0:
-        return CrossValidatedR2(0.0, np.full(len(counts), np.nan), sessions, against)
+        return CrossValidatedR2(0.0, np.full(len(counts), np.nan), sessions)
     others = (scores.sum() - scores) / (len(scores) - 1)
     missed = scores - [left_out[episode.key] for episode in known]
     errors = (np.square(missed), np.square(scores - others))
     sums = np.stack([np.bincount(rows, of, counts.shape[1]) for of in errors], axis=1)
-    return CrossValidatedR2(float(_explained(sums.sum(axis=0))), _explained(counts @ sums), sessions, against)
+    return CrossValidatedR2(float(_explained(sums.sum(axis=0))), _explained(counts @ sums), sessions)
 
 
 def _explained(sums: Floats) -> Floats:

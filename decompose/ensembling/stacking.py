@@ -1,7 +1,8 @@
-"""Opinions on turns, weighed by how clearly each predicts scores, less what others tell already."""
+"""Opinions on turns: those that need no score are the prior, which what scores taught moves as far as they carry."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -13,30 +14,22 @@ from numpy.typing import NDArray
 from apportion.corpus.schema import HISTORY, SOURCES
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.ensembling.component import Component, agreement, standardised
-from apportion.decompose.ensembling.predictiveness import FEWEST, SAMPLING, CrossValidatedR2, cross_validate
+from apportion.decompose.ensembling.component import Component, standardised
+from apportion.decompose.ensembling.predictiveness import SAMPLING, CrossValidatedR2, chance_against, cross_validate
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
-from apportion.foundation.intervals.resampling import percentile_interval
+from apportion.foundation.intervals.resampling import drawn_counts, percentile_interval
 
-EVEN = 0.1
-"""The part of the weight that all sources that count share alike: scores tell that a source holds something more surely
-than how much more than another, and a mix that leans to equal parts loses little where they err."""
-DOUBT = 100
-"""Judged dialogues after which a source is believed in one draw of two: as many as the scores below which a corpus is
-warned that they cannot tell whether a prior holds."""
-FORETELLS = "it foretells left-out scores"
-SAID = "it foretells left-out scores, and others tell the same better"
-TRUSTED = "it foretells left-out scores; judgements of turns taught it, so that it counts as what scores taught"
-SHOWN = "it was shown the score, so that it counts as the best source that was not"
-SHOWN_ALONE = "it was shown the score, and no source that was not foretells any"
-EMPTY = "it foretells no left-out score: the interval holds zero"
-AGAINST = "its larger values go with lower scores"
-FEW = f"it knows fewer than {FEWEST} training sessions"
+REVERSED_BEFORE = 0.05
+"""How likely it is before any score is seen that a source that needs none goes the wrong way here."""
+NEEDS_NONE = "it needs no score of this corpus"
+REVERSED = "it needs no score of this corpus, and is held back: its larger values go with lower scores"
+SHOWN = "it was shown the score, so that scores cannot say whether it holds"
+SETTLED = "these scores settle {settled:.0%} of what turns are worth; agreement with what needs no score {agreed:.2f}"
+HELD_BACK = SETTLED + ", too little, so that it is held back"
+ALONE = "these scores settle {settled:.0%} of what turns are worth, and nothing else goes with them"
 ROUTED = "the rating tells of quality, and this reads the rater's replies alone"
-UNTAUGHT = "no source foretells scores clearly; those that learnt from none count by the little that they foretell"
-TAUGHT = "no source foretells scores clearly, and it is learnt from these scores"
 GIVEN = "set in the configuration"
 
 
@@ -56,46 +49,53 @@ class ComponentWeight:
 class StackingWeights:
     """What is known of the sources before any dialogue is looked at.
 
-    - ``strengths`` (float64 [shape=(B, K)]): What each counts for by itself, on resamples of the sessions: its R^2 as
-      far as it is believed, 0 for none.
-    - ``alike`` (float64 [shape=(K, K)]): How far they agree within dialogues
-      (`apportion.decompose.ensembling.component.agreement`).
-    - ``evened`` (bool): Whether a part of the weight (`EVEN`) is shared alike by all that count.
+    - ``free`` (bool [shape=(K,)]): Which need no score of the corpus; together they are the prior.
+    - ``trust``, ``goes`` (float64 [shape=(K,)]): How far those are believed beside each other, and how sure it is that
+      they do not go against the scores; 0 for none.
+    - ``settled``, ``agreed`` (float64 [shape=(1 + B, K)]): Of those that scores taught the share of the turns' worth
+      that the scores settle, and the correlation within dialogues with the prior; in the rows below the first as drawn.
     """
 
     sources: tuple[str, ...]
     predicted: tuple[CrossValidatedR2, ...]
     whys: tuple[str, ...]
-    strengths: Floats
-    alike: Floats
-    evened: bool = True
+    free: NDArray[np.bool_]
+    trust: Floats
+    goes: Floats
+    settled: Floats
+    agreed: Floats
 
     def of(self, known: Sequence[bool]) -> Floats:
-        """The weights [shape=(K,)] in a dialogue of which these sources are known; all 0 where none counts.
-
-        The mean over the resamples: what the best mix is where the evidence is thin depends on who was drawn.
-        """
-        weights: Floats = self._drawn(known).mean(axis=0)
-        return weights / weights.sum() if weights.any() else weights
+        """The weights [shape=(K,)] in a dialogue of which these sources are known; all 0 where none counts."""
+        weights: Floats = self._drawn(known, slice(1))[0]
+        return weights
 
     @cached_property
     def weights(self) -> tuple[ComponentWeight, ...]:
         """Those of a dialogue that every source knows."""
-        everything = [True] * len(self.sources)
-        taken = self.of(everything)
-        ends = [percentile_interval(column, SAMPLING.confidence) for column in self._drawn(everything).T]
-        whys = [SAID if why in (FORETELLS, TRUSTED) and not w else why for why, w in zip(self.whys, taken, strict=True)]
-        rows = zip(self.sources, taken, ends, self.predicted, whys, strict=True)
+        taken, *drawn = self._drawn([True] * len(self.sources), slice(None))
+        ends = []
+        for weight, column in zip(taken, np.array(drawn).T, strict=True):
+            low, high = percentile_interval(column, SAMPLING.confidence)
+            ends.append((low and min(low, float(weight)), high and max(high, float(weight))))
+        rows = zip(self.sources, taken, ends, self.predicted, self.whys, strict=True)
         return tuple(ComponentWeight(name, float(w), low, high, of, why) for name, w, (low, high), of, why in rows)
 
-    def _drawn(self, known: Sequence[bool]) -> Floats:
-        distinct, place = np.unique(np.where(known, self.strengths, 0.0), axis=0, return_inverse=True)
-        drawn = shares(self.alike, distinct)[place.ravel()]
-        counted = self.strengths.any(axis=0) & np.array(known)
-        if not self.evened or not counted.any():
-            return drawn
-        evened: Floats = (1 - EVEN) * drawn + EVEN * counted / counted.sum()
-        return evened
+    def _drawn(self, known: Sequence[bool], rows: slice) -> Floats:
+        there = np.array(known, dtype=np.float64)
+        goes = self.goes * there
+        prior = goes.max(initial=0.0)
+        settled = self.settled[rows] * there
+        # Without a prior there is nothing to disagree with.
+        agreed = 1 - prior * (1 - np.maximum(0.0, self.agreed[rows]))
+        moved = np.minimum(settled, np.square(agreed))
+        moved = np.where(self.free, 0.0, moved / (1 - np.minimum(moved, 0.999)))
+        missing = np.where(self.free, 0.0, np.sqrt(settled) - agreed).max(axis=1, initial=0.0)[:, None]
+        # Where teaching elsewhere does not hold, what is left is what needed none.
+        free = ((1 - missing) * self.trust + missing * (1 - self.trust)) * goes
+        weights = moved + prior * free / np.maximum(free.sum(axis=1, keepdims=True), 1e-300)
+        shared: Floats = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        return shared
 
 
 def weigh(
@@ -104,115 +104,87 @@ def weigh(
     *,
     of_quality: bool = False,
     given: Mapping[str, float] | None = None,
+    episodes: Sequence[Episode] = (),
 ) -> StackingWeights:
     """How far each source is to be believed. Turn labels are not an argument.
 
-    A source counts for its R^2 of left-out training scores as far as that lies clearly above zero
-    (`CrossValidatedR2.kept`). One that judgements of the turns of n dialogues taught counts for no less than the
-    strongest that this corpus's scores taught, as far as its own R^2 is believed, in n / (n + 100) of the resamples,
-    and for nothing in the others. One that was shown the score foretells it whatever it knows of the turns: it counts
-    as the strongest that was not. Where no source foretells anything clearly, those that learnt from none of these
-    scores count by the little that they foretell, and alike where that is nothing.
+    Empirical Bayes (Morris, 1983): what needs no score of this corpus is the prior, and what its scores taught moves
+    that by the share Z of the turns' worth that they settle: Z = 0 without scores, and nears 1 with ever more of them.
+
+    - Sources of the prior share it by their `Component.trust`. One that goes against the scores loses its part by the
+      chance that it does (`apportion.decompose.ensembling.predictiveness.chance_against`).
+    - Of a source with the reliability Z the correlation c with another is at most sqrt(Z) (Spearman, 1904). So a taught
+      one weighs min(Z, c^2), with c its agreement with the prior: what scores teach against all that is known of
+      reactions is held back. The missing sqrt(Z) - c is the doubt in what was taught elsewhere: in this share of the
+      prior, sources that nobody taught count in its place.
 
     - ``training`` (sequence of Episode): Whose scores decide.
-    - ``of_quality`` (bool): Whether the rating tells of quality: what reads replies alone counts for nothing then.
+    - ``of_quality`` (bool): Whether the rating tells of quality: what reads replies alone counts for nothing then, if
+      there is anything else.
     - ``given`` (mapping of str to float, optional): Weights by source that are taken as they are; a source that it does
       not name has none.
+    - ``episodes`` (sequence of Episode): Where agreement is looked at; scores of these are not read. The training ones
+      without it.
     """
-    found = cross_validate(sources, training)
-    names = tuple(source.name for source in sources)
+    names, predicted = tuple(source.name for source in sources), tuple(cross_validate(sources, training))
     if given is not None:
-        taken = [given.get(name, 0.0) for name in names]
+        taken = np.array([given.get(name, 0.0) for name in names])
+        none, nothing = np.zeros((1 + SAMPLING.resamples, len(names))), (GIVEN,) * len(names)
+        everyone = np.ones(len(names), dtype=np.bool_)
         return StackingWeights(
-            names, tuple(found), (GIVEN,) * len(names), _alike_in_all(taken), np.eye(len(names)), False
+            names, predicted, nothing, everyone, taken / max(1e-300, taken.max()), np.sign(taken), none, none
         )
-    whys = [_why(source, of, of_quality) for source, of in zip(sources, found, strict=True)]
-    strengths = np.stack([np.nan_to_num(np.maximum(0.0, of.draws)) * of.kept for of in found], axis=1)
-    shown, honest = (np.array([why == kind for why in whys]) for kind in (SHOWN, FORETELLS))
-    strengths[:, ~(shown | honest)] = 0.0
-    if honest.any():
-        strengths = _trusting_judgements(sources, found, honest, strengths)
-        whys = [TRUSTED if of and s.dialogues_judged else w for s, of, w in zip(sources, honest, whys, strict=True)]
-        strengths[:, shown] = strengths[:, honest].max(axis=1, keepdims=True)
-    elif shown.any():
-        whys = [SHOWN_ALONE if why == SHOWN else why for why in whys]
-    else:
-        free = [source.left_out is None and why != ROUTED for source, why in zip(sources, whys, strict=True)]
-        whys = [why if why == ROUTED else UNTAUGHT if of else TAUGHT for why, of in zip(whys, free, strict=True)]
-        return StackingWeights(names, tuple(found), tuple(whys), _doubtful(found, free), agreement(sources), False)
-    return StackingWeights(names, tuple(found), tuple(whys), strengths, agreement(sources))
+    counted = np.array([not (of_quality and source.reads_replies) for source in sources], dtype=np.bool_)
+    routed = ~counted & counted.any()
+    free = np.array([source.learnt is None for source in sources], dtype=np.bool_)
+    against = np.array([0.0 if s.shown_score else chance_against(s, training) for s in sources])
+    right = (1 - against) / (1 - against + REVERSED_BEFORE * (2 * against - 1))
+    goes = np.where(free & ~routed, np.minimum(1.0, right), 0.0)
+    trust = np.where(free, np.maximum([source.trust for source in sources], 1e-9), 0.0)
+    settled = np.stack([_settled(source) for source in sources], axis=1) * ~routed
+    agreed = _agreements(sources, trust * goes, episodes or training)
+    whys = tuple(
+        ROUTED if routed[k] else _why(source, settled[0, k], agreed[0, k], goes[k], goes.max())
+        for k, source in enumerate(sources)
+    )
+    return StackingWeights(names, predicted, whys, free, trust, goes, settled, agreed)
 
 
-def shares(alike: Floats, strengths: Floats) -> Floats:
-    """The w >= 0 that minimise w' C w / 2 - s' w, brought to a sum of 1, for each s [shape=(K, K), (B, K) -> (B, K)].
-
-    What would be the best linear mix if s were the sources' correlations with the truth: what two of them share is
-    counted once. All 0 where no strength is above 0.
-    """
-    weights = np.zeros_like(strengths)
-    for counted in np.unique(strengths > 0, axis=0):
-        if counted.any():
-            rows = ((strengths > 0) == counted).all(axis=1)
-            weights[np.ix_(rows, counted)] = _best(alike[np.ix_(counted, counted)], strengths[np.ix_(rows, counted)])
-    return weights
+def _settled(source: Component) -> Floats:
+    """What scores settle, on average and in draws of how much a worth may vary [shape=(1 + B,)]."""
+    if source.learnt is None:
+        return np.zeros(1 + SAMPLING.resamples)
+    shares, likely = source.learnt.settled, source.learnt.likely
+    drawn = np.random.default_rng(SAMPLING.seed).choice(shares, SAMPLING.resamples, p=likely)
+    return np.concatenate([[shares @ likely], drawn])
 
 
-def _best(alike: Floats, strengths: Floats) -> Floats:
-    """`shares` where every strength is above 0."""
-    from scipy.optimize import nnls
-
-    lower = np.linalg.cholesky(alike)
-    weights = np.linalg.solve(alike, strengths.T).T
-    # Where nothing is below 0, what is best without that bound is best with it.
-    for row in np.flatnonzero((weights < 0).any(axis=1)):
-        weights[row], _ = nnls(lower.T, np.linalg.solve(lower, strengths[row]))
-    best: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return best
-
-
-def _trusting_judgements(
-    sources: Sequence[Component], found: Sequence[CrossValidatedR2], honest: NDArray[np.bool_], strengths: Floats
-) -> Floats:
-    """The strengths; of what judgements of turns taught at least those of what scores taught, in draws that trust it.
-
-    Scores are what the latter learnt to foretell. Of the former they tell surely whether it holds, and too little how
-    much.
-    """
-    by_scores = [source.left_out is not None and source.reads_replies for source in sources]
-    floor = strengths[:, by_scores].max(axis=1, initial=0.0)
-    trusting, rng = strengths.copy(), np.random.default_rng(SAMPLING.seed)
-    for place, (source, of) in enumerate(zip(sources, found, strict=True)):
-        if honest[place] and source.dialogues_judged:
-            share = source.dialogues_judged / (source.dialogues_judged + DOUBT)
-            believed = rng.permutation(len(floor)) < share * len(floor)
-            trusting[:, place] = np.where(believed, np.maximum(strengths[:, place], of.kept * floor), 0.0)
-    # What is all that there is needs no trust.
-    return np.where(trusting.any(axis=1, keepdims=True), trusting, strengths)
+def _agreements(sources: Sequence[Component], trust: Floats, episodes: Sequence[Episode]) -> Floats:
+    """The correlation within dialogues of each source that scores taught with the mean of the others, weighed by
+    ``trust`` [shape=(K,)]: of all, and on resamples of the dialogues [shape=(1 + B, K)]."""
+    found = np.zeros((1 + SAMPLING.resamples, len(sources)))
+    counts = drawn_counts(max(1, len(episodes)), SAMPLING.resamples, SAMPLING.seed)
+    counts = np.concatenate([np.ones((1, counts.shape[1])), counts])
+    prior = [mixed(sources, lambda _: trust, episode) for episode in episodes]
+    for place, source in enumerate(sources):
+        if source.learnt is None:
+            continue
+        sums = np.zeros((counts.shape[1], 3))
+        for row, (episode, others) in enumerate(zip(episodes, prior, strict=True)):
+            if source.knows(episode.key):
+                own, theirs = standardised(source.values[episode.key]), np.nan_to_num(others)
+                if own.any() and theirs.any():
+                    sums[row] = own @ theirs, own @ own, theirs @ theirs
+        products = counts @ sums
+        found[:, place] = products[:, 0] / np.sqrt(np.maximum(products[:, 1] * products[:, 2], 1e-300))
+    return found
 
 
-def _doubtful(found: Sequence[CrossValidatedR2], free: Sequence[bool]) -> Floats:
-    """The strengths of sources that learnt from no score, where none is clear: what each resample leaves above zero."""
-    counted = np.array([is_free and not of.against for is_free, of in zip(free, found, strict=True)])
-    drawn = np.nan_to_num(np.maximum(0.0, np.stack([of.draws for of in found], axis=1)))
-    strengths: Floats = np.where(counted, drawn, 0.0)
-    # Where all is noise, a resample's smallest rest is no reason to prefer anybody.
-    if not any(of.explained > 0 for of, is_counted in zip(found, counted, strict=True) if is_counted):
-        return _alike_in_all([float(is_free) for is_free in free])
-    return strengths
-
-
-def _alike_in_all(strengths: Sequence[float]) -> Floats:
-    return np.repeat(np.array([strengths]), SAMPLING.resamples, axis=0)
-
-
-def _why(source: Component, of: CrossValidatedR2, of_quality: bool) -> str:
-    if of_quality and source.reads_replies:
-        return ROUTED
-    if of.sessions < FEWEST:
-        return FEW
-    if of.clear:
-        return SHOWN if source.shown_score else FORETELLS
-    return AGAINST if of.told else EMPTY
+def _why(source: Component, settled: float, agreed: float, goes: float, prior: float) -> str:
+    if source.learnt is None:
+        return SHOWN if source.shown_score else NEEDS_NONE if goes > 0.5 else REVERSED
+    told = ALONE if prior <= 0.5 else SETTLED if agreed > math.sqrt(settled) / 2 else HELD_BACK
+    return told.format(settled=settled, agreed=agreed)
 
 
 WeightsOf = Callable[[tuple[bool, ...]], Floats]
@@ -247,7 +219,7 @@ def mix(
             f"method {method!r}: no source ({', '.join(s.name for s in sources) or 'none'}) knows any session. Look in "
             "the quarantine table for what became of them."
         )
-    weighing = weigh(sources, episodes.of("train"), of_quality=of_quality, given=given)
+    weighing = weigh(sources, episodes.of("train"), of_quality=of_quality, given=given, episodes=episodes.all)
     # A corpus has few patterns of what is known, and each is weighed by itself.
     weights_of = cache(weighing.of)
     values = np.concatenate([mixed(sources, weights_of, episode) for episode in episodes.all])

@@ -12,7 +12,7 @@ import pyarrow as pa
 from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.ensembling.component import Component, turn_opinions
+from apportion.decompose.ensembling.component import Component, trust_in, turn_opinions
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns, standardised_features, standardising
 from apportion.foundation.arrays import Floats, Null
@@ -167,7 +167,7 @@ def student_source(
     values, replied = reactions.by_episode(said), reactions.by_episode(reactions.replied)
     values |= {key: np.where(replied[key], own, np.nan) for key, own in student.left_out.items()}
     judged_dialogues = len({key[0] for key in student.left_out})
-    return Component(name, values, reads_replies=True, dialogues_judged=judged_dialogues), student
+    return Component(name, values, reads_replies=True, trust=trust_in(judged_dialogues)), student
 
 
 def fit_student(

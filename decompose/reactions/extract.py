@@ -90,10 +90,10 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
 
     Raises InputError: The backbone cannot be loaded.
     """
-    from apportion.reward_model.network.backbones import reading_backbone
+    from apportion.reward_model.network.backbones import frozen_backbone
     from apportion.reward_model.network.texts import embed_replies, embed_texts
 
-    backbone = reading_backbone(settings.backbone, settings.max_tokens)
+    backbone = frozen_backbone(settings.backbone, settings.max_tokens)
     episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]
     texts = [_line(turn.text) for turn in session.turns]
     listening = [any(episode.is_listener(turn.speaker) for episode in episodes) for turn in session.turns]

@@ -28,7 +28,8 @@ class PooledRidge:
     """A turn with features x is worth ``(x - mean) @ weights``.
 
     ``left_out`` [shape=(S,)] foretells each session's score by the ridge of all others, and ``loss`` is the mean of its
-    squared errors.
+    squared errors. ``evidence`` [shape=(P,)] is the log evidence of each penalty less that of no effect at all, and
+    ``settled`` [shape=(P,)] the share of the turns' variance within dialogues whose worth the scores settle under it.
     """
 
     weights: Floats
@@ -36,6 +37,8 @@ class PooledRidge:
     penalty: float
     loss: float
     left_out: Floats
+    evidence: Floats
+    settled: Floats
 
     def values(self, features: Floats) -> Floats:
         """The value of each turn, in units of the score [shape=(N, F) -> (N,)]."""
@@ -51,15 +54,19 @@ def pooled(features: Floats, pooling: Floats, offsets: Sequence[int]) -> Floats:
     return means
 
 
-def fit(features: Floats, scores: Floats) -> PooledRidge:
+def fit(features: Floats, scores: Floats, turns: Floats | None = None) -> PooledRidge:
     """Ridge regression of ``scores`` on pooled ``features``, its penalty the one of least leave-one-out error.
 
     min_w sum_s (R_s - b - w . x_s)^2 + penalty |w|^2 with a free intercept b. The leave-one-out error needs no second
-    fit: it is the residual over 1 - h, with h the leverage of the session (Allen's PRESS, 1974).
+    fit: it is the residual over 1 - h, with h the leverage of the session (Allen's PRESS, 1974). As Bayes reads a
+    ridge, w has a normal prior: s^2 / (s^2 + penalty) is the share of its variance that scores take away along a
+    singular vector, and the noise's variance is integrated out of the evidence (MacKay, 1992).
 
     - ``features`` (float64 [shape=(S, F)])
     - ``scores`` (float64 [shape=(S,)]): With fewer than three sessions, or scores or features that never vary, all
       weights are zero.
+    - ``turns`` (float64 [shape=(N, F)], optional): Those turns, less the mean of their dialogue; what is settled is 0
+      without them.
     """
     mean, centred = features.mean(axis=0), scores - scores.mean()
     left, singular, right = np.linalg.svd(features - mean, full_matrices=False)
@@ -67,9 +74,13 @@ def fit(features: Floats, scores: Floats) -> PooledRidge:
     scale = float(power.mean()) if power.size else 0.0
     if len(scores) < 3 or np.ptp(scores) == 0 or scale <= 1e-12:
         others = scores - centred * len(scores) / max(1, len(scores) - 1)
-        return PooledRidge(np.zeros(features.shape[1]), mean, float("inf"), float(np.mean(centred**2)), others)
+        loss, nothing = float(np.mean(centred**2)), np.full(len(PENALTIES), -np.inf)
+        return PooledRidge(np.zeros(features.shape[1]), mean, float("inf"), loss, others, nothing, 0 * PENALTIES)
     along = left.T @ centred
     best: tuple[float, float, Floats] | None = None
+    spread = np.zeros(len(power)) if turns is None else np.square(turns @ right.T).sum(axis=0)
+    spread = spread / max(1e-300, 0.0 if turns is None else float(np.square(turns).sum()))
+    evidence, settled, total = [], [], float(centred @ centred)
     for penalty in PENALTIES * scale:
         shrink = power / (power + penalty)
         leverage = 1 / len(scores) + np.square(left) @ shrink
@@ -77,10 +88,13 @@ def fit(features: Floats, scores: Floats) -> PooledRidge:
         loss = float(np.mean(np.square(missed)))
         if best is None or loss < best[0]:
             best = (loss, float(penalty), missed)
+        left_over = max(1e-12, 1 - float(shrink @ np.square(along)) / total)
+        evidence.append(-0.5 * float(np.log1p(power / penalty).sum()) - (len(scores) - 1) / 2 * math.log(left_over))
+        settled.append(float(spread @ shrink))
     assert best is not None
     loss, penalty, missed = best
     weights: Floats = right.T @ (singular / (power + penalty) * along)
-    return PooledRidge(weights, mean, penalty, loss, scores - missed)
+    return PooledRidge(weights, mean, penalty, loss, scores - missed, np.array(evidence), np.array(settled))
 
 
 EMBEDDING_SHARE = 4.0
@@ -108,7 +122,9 @@ class ReactionModel:
 
     ``late`` is the power by which later turns weigh more in the session's score; ``losses`` the leave-one-out error of
     each power that was tried, in squared units of the score; ``left_out`` foretells each training episode's score by
-    what all others taught.
+    what all others taught. ``settled`` are shares of the turns' variance whose worth the scores settle, one for each
+    power and penalty, the last 0 for no effect at all; ``likely`` is how likely each is after the scores were seen,
+    where before them no effect is as likely as all others together.
     """
 
     centre: Floats
@@ -117,6 +133,8 @@ class ReactionModel:
     late: float
     losses: tuple[float, ...]
     left_out: Mapping[EpisodeKey, float]
+    settled: Floats
+    likely: Floats
 
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn in units of the score [shape=(N,)]."""
@@ -190,13 +208,21 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
     scores = np.array([reactions.episodes[i].score for i in training], dtype=np.float64)
     _check(scores, [reactions.episodes[i] for i in training])
     places = np.concatenate([turn_places(int(n)) for n in np.diff(starts)])
+    sizes = np.diff(starts)
+    turns = features - np.repeat(pooled(features, np.ones(len(features)), starts.tolist()), sizes, axis=0)
     fitted = [
-        fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores) for late in settings.recency_weights
+        fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores, turns)
+        for late in settings.recency_weights
     ]
     losses = tuple(model.loss for model in fitted)
     best = int(np.argmin(losses))
     left_out = {reactions.episodes[i].key: float(of) for i, of in zip(training, fitted[best].left_out, strict=True)}
-    return ReactionModel(centre, scale, fitted[best], settings.recency_weights[best], losses, left_out)
+    evidence = np.concatenate([*(model.evidence for model in fitted), [math.log(len(fitted) * len(PENALTIES))]])
+    likely = np.exp(evidence - evidence.max())
+    return ReactionModel(
+        centre, scale, fitted[best], settings.recency_weights[best], losses, left_out,
+        np.concatenate([*(model.settled for model in fitted), [0.0]]), likely / likely.sum(),
+    )  # fmt: skip
 
 
 def standardising(reactions: Reactions, rows: NDArray[Any]) -> tuple[Floats, Floats]:

@@ -150,7 +150,7 @@ def _label_episode(session: Session, episode: Episode, choice: ExactChoice, rows
     if played is None:
         raise UnitError(f"{where}: no environment made it, so that there is nothing to play on")
     settings = DecomposeSettings.model_validate({
-        "methods": ["savoir"],
+        "method": "savoir",
         "savoir": {"budget": max(2**acts, 4), "rollouts": choice.rollouts, "seed": choice.seed},
     })  # fmt: skip
     with LLMSession(LLMSettings()) as asker:

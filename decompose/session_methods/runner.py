@@ -143,7 +143,7 @@ def nothing_to_play(method: Method, where: str) -> str:
     """What a person is told of a method that plays on, and of a session that no environment made."""
     return (
         f"{where}: no environment made it, so that {method.name!r} has nothing to play on. It judges the sessions of "
-        "simulated dialogues whose environment is installed; leave it out of decompose.methods for others."
+        "simulated dialogues whose environment is installed; leave it out of decompose.compare for others."
     )
 
 

@@ -43,8 +43,8 @@ class Space:
             some = np.sort(rng.choice(some, LEARNED_FROM, replace=False))
         unit = _unit(embeddings[some])
         mean = unit.mean(axis=0)
-        _, _, axes = np.linalg.svd(unit - mean, full_matrices=False)
-        axes = axes[:DIMENSIONS].T
+        # Eigenvectors of the small matrix, d x d: those of all turns at once take twenty times as long.
+        axes = np.linalg.eigh((unit - mean).T @ (unit - mean)).eigenvectors[:, : -DIMENSIONS - 1 : -1]
         points = (unit - mean) @ axes
         distinct = len(np.unique(np.round(points, 6), axis=0))
         wanted = min(MOST_CENTRES, max(2, len(points) // FEWEST_A_CENTRE), distinct)

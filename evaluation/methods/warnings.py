@@ -1,4 +1,4 @@
-"""Warnings that belong beside the figures: what they cannot tell."""
+"""What belongs beside the figures: warnings of what is missing, and which methods the test sessions tell apart."""
 
 from __future__ import annotations
 
@@ -16,26 +16,17 @@ from apportion.evaluation.references.test_set import AlignedValues, TestSet
 from apportion.evaluation.settings import EvaluationSettings
 
 
-def cautions(
-    held: TestSet,
-    scored: AlignedValues,
-    decomposed: AlignedValues,
-    models: Mapping[str, Figures],
-    mean: Figures,
-    settings: EvaluationSettings,
-) -> tuple[str, ...]:
-    """Sentences on scores that do not vary, methods with missing values, and differences too small to tell.
+def cautions(held: TestSet, scored: AlignedValues, decomposed: AlignedValues) -> tuple[str, ...]:
+    """Sentences on scores that do not vary and methods with missing values.
 
     - ``held``: all test episodes.
     - ``scored``, ``decomposed``: the reward models and the decompositions on the episodes that they have in common.
-    - ``models``: the reward models' figures.
-    - ``mean``: those of the Mean baseline.
     """
     variance = score_variance_warning(held.scores.tolist())
     sentences = [f"Test sessions: {variance}."] if variance else []
     for aligned, what in ((scored, "reward model"), (decomposed, "decomposition")):
         sentences += _incomplete(held, aligned, what)
-    return (*sentences, *_not_told_apart(models, mean, settings))
+    return tuple(sentences)
 
 
 def _incomplete(held: TestSet, aligned: AlignedValues, what: str) -> list[str]:
@@ -48,21 +39,18 @@ def _incomplete(held: TestSet, aligned: AlignedValues, what: str) -> list[str]:
     return sentences
 
 
-def _not_told_apart(models: Mapping[str, Figures], mean: Figures, settings: EvaluationSettings) -> list[str]:
-    """Whether the best reward model differs from the Mean baseline, and from the next best."""
+def not_told_apart(models: Mapping[str, Figures], mean: Figures, settings: EvaluationSettings) -> tuple[str, ...]:
+    """That the best reward model does not differ from the Mean baseline, or from the next best: a sentence each."""
     losses = {name: loss for name, f in models.items() if isinstance(loss := f["global_loss"], BootstrapResult)}
     constant = mean["global_loss"]
     if not losses or not isinstance(constant, BootstrapResult):
-        return []
+        return ()
     best, *others = sorted(losses, key=lambda name: (losses[name].value, name))
     rivals = {"the Mean baseline": constant}
     if others:
         rivals[others[0]] = losses[others[0]]
-    return [
-        text
-        for rival, loss in rivals.items()
-        if (text := _too_close(best, losses[best], rival, loss, settings)) is not None
-    ]
+    told = (_too_close(best, losses[best], rival, loss, settings) for rival, loss in rivals.items())
+    return tuple(text for text in told if text is not None)
 
 
 def _too_close(

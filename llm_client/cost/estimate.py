@@ -50,9 +50,10 @@ def cost_text(usd: float | None, about: str) -> str:
     """What tokens would cost, for a person; ``about`` goes before the sum, None is a model without a price.
 
     >>> cost_text(1.5, "about"), cost_text(None, "about")
-    ('about $1.50', 'cost unknown: no price for this model')
+    ('about $1.50', 'cost unknown: no price for this model; name a table with run.prices')
     """
-    return "cost unknown: no price for this model" if usd is None else f"{about} {usd_text(usd)}"
+    unknown = "cost unknown: no price for this model; name a table with run.prices"
+    return unknown if usd is None else f"{about} {usd_text(usd)}"
 
 
 def estimate(

@@ -124,7 +124,7 @@ def configure(
         hint = did_you_mean(session, list(intake.sessions), f"see `apportion inspect {base.corpus}`.")
         raise InputError(f"--session {session!r}: {base.corpus} has no such session that can be used; {hint}")
     choice = choose_methods(asked, more, list(intake.sessions.values()), base.decompose)
-    decompose = base.decompose.model_copy(update={"methods": choice.methods})
+    decompose = base.decompose.choosing(choice.methods)
     return base.model_copy(update={"decompose": decompose, "rating": intake.rating}), choice
 
 

@@ -11,6 +11,7 @@ from apportion.corpus.languages.settling import languages_found
 from apportion.corpus.power import too_few_sessions_warning
 from apportion.corpus.session import Session
 from apportion.corpus.splits.settings import SplitSettings
+from apportion.corpus.splits.splits import counts_if_enough
 from apportion.corpus.targets import as_if_rated, in_order
 from apportion.corpus.validate import ValidationIssue, broken_sessions, validate
 from apportion.foundation.did_you_mean import did_you_mean
@@ -20,7 +21,7 @@ from apportion.pipeline.config import Config
 
 MOST_PROBLEMS = 20
 REWARDS_WITHOUT = (
-    "Rewards that need no score: decompose.methods = ['reactions-en'] for English dialogues, or ['prior'] with what "
+    "Rewards that need no score: decompose.method = 'reactions-en' for English dialogues, or 'prior' with what "
     "`apportion train reactions` made of other corpora."
 )
 """What a person who has no scores is told who asked for turn rewards."""
@@ -146,7 +147,7 @@ def _judges_unscored(config: Config) -> bool:
         return False
     if others:
         raise InputError(
-            f"{config.corpus}: no ratings, so there is no score to turn into rewards. Of decompose.methods, "
+            f"{config.corpus}: no ratings, so there is no score to turn into rewards. Of its methods, "
             f"{', '.join(others)} cannot do without one. Leave them out, or add a ratings table."
         )
     return True
@@ -187,7 +188,8 @@ def _power_warning(rated: int, split: SplitSettings) -> str | None:
         return None
     if split.test == 0:
         return "split.test = 0: no session is held out, so the reward models cannot be evaluated."
-    return too_few_sessions_warning(rated, split)
+    # Where none can be held out at all, the stage `split` says so.
+    return too_few_sessions_warning(rated, split) if counts_if_enough(rated, split) else None
 
 
 def _few_warning(named: Collection[str], sessions: Mapping[str, Session]) -> str:

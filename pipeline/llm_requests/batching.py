@@ -64,7 +64,7 @@ def check_batch(config: Config) -> None:
     methods = (METHODS[name] for name in config.decompose.judging)
     if not any(method.asks and not isinstance(method, LogprobMethod) for method in methods):
         raise InputError(
-            f"--batch: none of decompose.methods ({', '.join(config.decompose.methods)}) asks a language model for "
+            f"--batch: none of the methods ({', '.join(config.decompose.methods)}) asks a language model for "
             "words. Leave --batch out, or add llm or llm-multimodal."
         )
     if config.decompose.llm.provider != "openai":

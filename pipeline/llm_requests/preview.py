@@ -26,7 +26,7 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
     asking, playing = asking_units(engine, stages), playing_units(engine, stages)
     if not asking and not playing:
         raise InputError(
-            f"--preview: nothing is asked of a language model by decompose.methods = "
+            f"--preview: nothing is asked of a language model by the methods "
             f"{', '.join(config.decompose.methods)}. Add llm or llm-multimodal, or a method that plays on sessions "
             "whose agents or judge are language models."
         )

@@ -19,14 +19,19 @@ from apportion.foundation.html.text import clean, number, signed
 from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import NO_FIGURE
 from apportion.pipeline.report.colours import colour_class
+from apportion.pipeline.report.conclusion import Facts, asked, chosen, moved, next_step, trusted, unknown
 from apportion.pipeline.report.curves import stage_charts
-from apportion.pipeline.report.sessions import session_views
+from apportion.pipeline.report.highlights import facts_of, turns_to_look_at
+from apportion.pipeline.report.sessions import held_out, session_views
 
 MAX_QUARANTINE = 200
 MAX_SAMPLES = 50
 CAUSE_LIMIT = 2000
+LEFT_OUT = "left out"
+"""Begins why a result is missing that nobody asked for; the others failed, which a reader is told at the top."""
 MARK = "apportion-viewer"
-"""Begins a comment in whose place the viewer puts a link: to the session whose `marked` id stands there, or to all.
+"""Begins a comment in whose place the viewer puts a link: to the session whose `marked` id stands there, at the
+turn whose number follows after a dot, or to all sessions.
 
 What follows up to a comment of the same name with a slash is what a reader without the viewer needs instead."""
 
@@ -50,6 +55,7 @@ class ReportInputs:
     - ``evaluation``: the document of ``evaluation.json``.
     - ``rewards``: REWARDS schema, all methods and seeds.
     - ``splits``: SPLITS schema.
+    - ``method``: the run's, which the conclusion is about.
     - ``descriptors``: DESCRIPTORS schema; None where nothing was recorded.
     - ``sources``: SOURCES schema; None where no method mixes.
     - ``histories``: training curves: columns stage, method, seed, step, metric, value.
@@ -69,6 +75,7 @@ class ReportInputs:
     rewards: pa.Table | None
     episodes: Sequence[Episode]
     splits: pa.Table
+    method: str
     descriptors: pa.Table | None = None
     sources: pa.Table | None = None
     histories: pa.Table | None = None
@@ -93,28 +100,39 @@ def render_report(inputs: ReportInputs) -> str:
     rewards = REWARDS.arrow.empty_table() if inputs.rewards is None else inputs.rewards
     methods: list[str] = sorted(pc.unique(rewards["method"]).to_pylist())
     colours = {method: colour_class(method) for method in methods}
+    seen = held_out(inputs.episodes, rewards, inputs.splits)
+    facts = replace(
+        facts_of(inputs.method, seen, inputs.episodes, rewards, evaluation),
+        described=0 if inputs.descriptors is None else _turns_of(inputs.descriptors),
+        failed=len(inputs.quarantine),
+        aligned=bool(inputs.samples),
+    )
+    sources = mixes(inputs.sources)
+    shown, folded = _tables(evaluation, facts, sources)
     values: dict[str, Any] = {
         "mark": MARK,
         "rating": clean(inputs.rating, 80),
-        "facts": _facts(inputs, methods),
-        "notes": [clean(note, 1000) for note in inputs.notes],
-        "warnings": [
-            clean(text, 1000)
-            for text in dict.fromkeys((*inputs.warnings, *(evaluation.warnings if evaluation else ())))
-        ],
-        "missing": [(title, clean(why, CAUSE_LIMIT)) for title, why in inputs.missing.items()],
-        "grids": [grid.cells(_with_minus) for grid in grids(evaluation)] if evaluation else [],
+        "conclusion": _conclusion(inputs, facts, evaluation),
+        "turns": turns_to_look_at(inputs.method, seen),
+        "next_step": next_step(facts),
+        "shown": shown,
+        "folded": folded,
         "footnotes": footnotes(evaluation) if evaluation else (),
         "comparisons": _comparisons(evaluation) if evaluation and evaluation.comparisons else None,
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
-        "sessions": session_views(inputs.episodes, rewards, inputs.splits, colours),
-        "mixes": mixes(inputs.sources),
+        "sessions": session_views(seen, colours),
+        "mixes": [grid for grid in sources if grid not in shown],
         "training": stage_charts(inputs.histories, colours, inputs.unfinished),
         "slice_notes": NOTES,
         "audit": _audit(inputs.audit) if inputs.audit else None,
         "slices": [_slices(found) for found in inputs.slices if found.reason is None],
         "samples": [_sample(sample) for sample in inputs.samples[:MAX_SAMPLES]],
         "samples_in_all": len(inputs.samples),
+        "left_out": [
+            f"No {title}: {clean(why, CAUSE_LIMIT)}"
+            for title, why in inputs.missing.items()
+            if why.startswith(LEFT_OUT)
+        ],
         "quarantine": _quarantined(inputs.quarantine[:MAX_QUARANTINE]),
         "quarantine_in_all": len(inputs.quarantine),
         "config": clean(inputs.config, 100_000),
@@ -123,20 +141,41 @@ def render_report(inputs: ReportInputs) -> str:
     return render_page("apportion.pipeline.report", "page.html", **values)
 
 
-def _facts(inputs: ReportInputs, methods: Sequence[str]) -> list[tuple[str, str]]:
-    """The size of the run in a few words."""
-    sessions = {episode.session_id for episode in inputs.episodes}
-    turns = sum(len(episode.target_turns) for episode in inputs.episodes)
-    unrated = sum(session_id not in sessions for session_id in inputs.splits["session_id"].to_pylist())
-    described = 0 if inputs.descriptors is None else _turns_of(inputs.descriptors)
-    return [
-        ("sessions", f"{len(sessions):,}"),
-        *([("sessions without a score", f"{unrated:,}")] if unrated else []),
-        ("scores", f"{sum(episode.is_rated for episode in inputs.episodes):,}"),
-        ("credited turns", f"{turns:,}"),
-        *([("turns with behaviour in words", f"{described:,}")] if described else []),
-        ("methods", f"{len(methods):,}"),
+def _conclusion(inputs: ReportInputs, facts: Facts, evaluation: Evaluation | None) -> list[tuple[str, list[str]]]:
+    """Headings, and what is said below each; one without a sentence is left out."""
+    warnings = dict.fromkeys((*inputs.warnings, *(evaluation.warnings if evaluation else ())))
+    lacking = [f"No {title}: {why}" for title, why in inputs.missing.items() if not why.startswith(LEFT_OUT)]
+    cannot = [
+        *unknown(facts),
+        *(clean(text, 1000) for text in warnings),
+        *(clean(text, CAUSE_LIMIT) for text in lacking),
     ]
+    parts = {
+        "What was asked": [*asked(facts), *(clean(note, 1000) for note in inputs.notes)],
+        "What can be trusted": trusted(facts),
+        "What this corpus cannot show": cannot,
+        "Which method, and why": chosen(facts),
+        "How much a reward moves between seeds": moved(facts),
+    }
+    return [(title, told) for title, told in parts.items() if told]
+
+
+def _tables(evaluation: Evaluation | None, facts: Facts, sources: Sequence[Grid]) -> tuple[list[Grid], list[Grid]]:
+    """At most three tables that are shown at once, and the others: those of decompositions and reward models where a
+    method has a figure there, and what the sources of the run's method weigh."""
+    if evaluation is None:
+        return [], []
+    models, *others = grids(evaluation)
+    divided = others[:1] if evaluation.decompositions else []
+    methods = {facts.method, *facts.compared}
+    told = [
+        grid
+        for grid in (*divided, models)
+        if any(row[0] in methods and set(row[1:]) - {NO_FIGURE} for row in grid.rows)
+    ]
+    weighed = [grid for grid in sources if grid.title == source_title(facts.method)]
+    rest = [grid for grid in (models, *others) if grid not in told]
+    return [*(grid.cells(_with_minus) for grid in told), *weighed], [grid.cells(_with_minus) for grid in rest]
 
 
 def _turns_of(table: pa.Table) -> int:
@@ -233,8 +272,13 @@ def mixes(sources: pa.Table | None) -> list[Grid]:
         alike = all(rows == first for rows in others)
         for seed, rows in list(by_seed.items())[: 1 if alike else None]:
             name = clean(method, 60)
-            shown.append(Grid(f"Sources of {name}" + ("" if alike else f", seed {seed}"), HEADER, tuple(rows)))
+            shown.append(Grid(source_title(name) + ("" if alike else f", seed {seed}"), HEADER, tuple(rows)))
     return shown
+
+
+def source_title(method: str) -> str:
+    """What the table of a method's sources is called."""
+    return f"Sources of {method}"
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -55,27 +55,43 @@ FORETOLD = ("foretold, nobody's score", False)
 """What a sum of rewards is where there was no score to share out, and that it is not exact."""
 
 
-def session_views(
-    episodes: Sequence[Episode], rewards: pa.Table, splits: pa.Table, colours: Mapping[str, str]
-) -> dict[str, Any]:
-    """Choose examples and prepare them: of the test split the lowest score, the highest, and where methods disagree.
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The episodes that no method has learned from, where a split has some, and their ``values``, averaged over seeds.
 
-    ``rewards``: REWARDS schema; seeds of a method are averaged. ``colours``: method to its colour's class, in the order
-    in which methods are shown.
+    ``rewarded`` are all episodes with rewards, ``training_mean`` is the mean score of the training sessions.
     """
+
+    episodes: Sequence[Episode]
+    values: Mapping[EpisodeKey, Values]
+    rewarded: Sequence[Episode]
+    split_of: Mapping[str, str]
+    training_mean: float | None
+
+
+def held_out(episodes: Sequence[Episode], rewards: pa.Table, splits: pa.Table) -> HeldOut:
+    """Those of the test split, or of the next one that has any; ``rewards``: REWARDS schema."""
     split_of = dict(zip(splits["session_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
-    rewarded = set(pc.unique(rewards["session_id"]).to_pylist())
-    known = [episode for episode in episodes if episode.session_id in rewarded]
-    held_out = _held_out(known, split_of)
-    ids = pa.array(sorted({episode.session_id for episode in held_out}), pa.string())
-    values = _values(rewards.filter(pc.is_in(rewards["session_id"], ids)))
+    ids = set(pc.unique(rewards["session_id"]).to_pylist())
+    rewarded = [episode for episode in episodes if episode.session_id in ids]
+    shown = _held_out(rewarded, split_of)
+    wanted = pa.array(sorted({episode.session_id for episode in shown}), pa.string())
     training = [e.score for e in episodes if e.is_rated and split_of.get(e.session_id) == "train"]
     mean = float(np.mean(training)) if training else None
+    return HeldOut(shown, _values(rewards.filter(pc.is_in(rewards["session_id"], wanted))), rewarded, split_of, mean)
+
+
+def session_views(seen: HeldOut, colours: Mapping[str, str]) -> dict[str, Any]:
+    """Choose examples and prepare them: of the test split the lowest score, the highest, and where methods disagree.
+
+    ``colours``: method to its colour's class, in the order in which methods are shown.
+    """
+    mean = seen.training_mean
     shown = tuple(
-        _view(episode, why, split_of.get(episode.session_id, ""), values.get(episode.key, {}), colours, mean)
-        for why, episode in _examples(held_out, values).items()
+        _view(episode, why, seen.split_of.get(episode.session_id, ""), seen.values.get(episode.key, {}), colours, mean)
+        for why, episode in _examples(seen.episodes, seen.values).items()
     )
-    in_all = len({episode.session_id for episode in known})
+    in_all = len({episode.session_id for episode in seen.rewarded})
     return {"shown": shown, "in_all": in_all, "training_mean": "" if mean is None else plain(mean)}
 
 
@@ -101,7 +117,7 @@ def _examples(episodes: Sequence[Episode], values: Mapping[EpisodeKey, Values]) 
 
     choose(LOWEST, lambda one: -_standing(one) if one.is_rated else None)
     choose(HIGHEST, lambda one: _standing(one) if one.is_rated else None)
-    choose(DISPUTED, lambda one: disagreement(_rows(values.get(one.key, {}))))
+    choose(DISPUTED, lambda one: disagreement(rows_of(values.get(one.key, {}))))
     if not chosen:
         choose(ANY, lambda one: 0.0)
     return chosen
@@ -113,7 +129,7 @@ def _standing(episode: Episode) -> float:
     return (episode.score - rating.low) / (rating.high - rating.low)
 
 
-def _rows(values: Values) -> list[Floats]:
+def rows_of(values: Values) -> list[Floats]:
     """A row a method: its rewards of all turns that any of them has one of, NaN where it has none."""
     turns = sorted({turn for of_turn in values.values() for turn in of_turn})
     return [np.array([of_turn[t].reward if t in of_turn else np.nan for t in turns]) for of_turn in values.values()]
@@ -124,7 +140,7 @@ def marked(session_id: str) -> str:
     return session_id.encode("utf-8", "surrogatepass").hex()
 
 
-def _command(session_id: str) -> str:
+def command(session_id: str) -> str:
     """What opens the session in the viewer; empty for an id that cannot be shown as it is typed."""
     whole = clean(session_id, 120) == session_id and session_id.isprintable()
     return f"apportion view RUN --session={shlex.quote(session_id)}" if whole else ""
@@ -166,7 +182,7 @@ def _view(
         "session_id": clean(episode.session_id, 120),
         "why": why,
         "mark": marked(episode.session_id),
-        "command": _command(episode.session_id),
+        "command": command(episode.session_id),
         "split": split,
         "rater": clean(rating.rater, 60) if episode.has_rater else "",
         "target": clean(rating.target, 60),

@@ -22,7 +22,7 @@ from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
 from apportion.pipeline.results.models import models_of
-from apportion.pipeline.results.run_folder import SLICES, corpus_place, session_file_name
+from apportion.pipeline.results.run_folder import SLICES, corpus_place, remember_corpus, session_file_name
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts
@@ -69,6 +69,7 @@ def publish(engine: Engine) -> dict[str, int]:
     quarantine = engine.facts["quarantine"](engine)
     _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE.arrow)])
     _publish_text(output / "run.json", json.dumps(_record(engine, finished), indent=1, sort_keys=True) + "\n")
+    remember_corpus(engine.corpus.root, output)
     counts = {stage: len(units) for stage, units in finished.items()}
     return {**counts, "quarantined": len(quarantine)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 UTTERANCE_TABLES = ("utterances.parquet", "utterances.jsonl")
 SLICES = "slices"
 """The folder of error slices in a run's."""
+CORPUS_PATH = "corpus.path"
+"""A file of a run's folder: where its corpus was last, for a run that is moved or copied without it."""
 MOST_NAMED = 5
 """Runs that a message names where their parent was named."""
 
@@ -61,14 +64,15 @@ def open_run(source: Path, corpus: Path | None) -> RunFolder:
     Raises InputError: No such file or folder, a folder that is no run's, a run of an older version without ``corpus``,
     a run that has not been made yet, a corpus whose utterances are not those of the run.
     """
-    if source.is_dir():
-        folder = source
-    else:
+    folder, place = source, corpus
+    if not source.is_dir():
         config = load_config(source)
-        folder, corpus = config.output, corpus or config.corpus
+        folder, place = config.output, corpus or config.corpus
     record = read_record(folder)
-    opened = Corpus.open(corpus or recorded_corpus(record, folder))
+    opened = Corpus.open(place or recorded_corpus(record, folder))
     check_same(record, folder, opened.root)
+    if corpus is not None:
+        remember_corpus(opened.root, folder)
     return RunFolder(folder, opened, float(record["config"]["features"]["reply_max_s"]))
 
 
@@ -88,24 +92,37 @@ def corpus_place(corpus: Path, folder: Path) -> str:
     return Path(os.path.relpath(corpus, folder)).as_posix()
 
 
-def recorded_corpus(record: Mapping[str, Any], folder: Path) -> Path:
-    """Where ``run.json`` says that the corpus is.
+def remember_corpus(corpus: Path, folder: Path) -> None:
+    """Note in the run's ``folder`` where its corpus is; a folder that cannot be written goes without."""
+    with suppress(OSError):
+        path, text = folder / CORPUS_PATH, f"{corpus.absolute()}\n"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            write_atomically(path, text)
 
-    Raises InputError: A run of an older version, which does not say it; no folder at that place.
+
+def recorded_corpus(record: Mapping[str, Any], folder: Path) -> Path:
+    """Where ``run.json`` says that the corpus is; where none is there, where it was last.
+
+    Raises InputError: A run of an older version, which does not say it; no folder at those places.
     """
     place = record.get("corpus")
-    if not isinstance(place, str) or not place:
+    known = isinstance(place, str) and bool(place)
+    corpus = folder / str(place)
+    if known and corpus.is_dir():
+        return corpus
+    with suppress(OSError, ValueError):
+        last = Path((folder / CORPUS_PATH).read_text(encoding="utf-8").strip())
+        if last.is_absolute() and last.is_dir():
+            return last
+    if not known:
         raise InputError(
             f"{folder}: this run was made by an older version, which does not say where its corpus is. Add --corpus "
             "FOLDER, or name the run's configuration (TOML) in its place."
         )
-    corpus = folder / place
-    if not corpus.is_dir():
-        raise InputError(
-            f"{folder / 'run.json'}: its corpus was at {corpus.absolute()}, where there is no folder now. Say where "
-            "it is with --corpus FOLDER."
-        )
-    return corpus
+    raise InputError(
+        f"{folder / 'run.json'}: its corpus was at {corpus.absolute()}, where there is no folder now. Say where "
+        "it is with --corpus FOLDER; that is remembered."
+    )
 
 
 class Written(Protocol):

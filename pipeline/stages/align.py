@@ -78,11 +78,11 @@ def _reward_model(inputs: Inputs, config: Config) -> Path | None:
 
 
 def aligned_method(config: Config) -> str:
-    """The reward model that the policy is trained against: the configured one, or that of the last method listed.
+    """The reward model that the policy is trained against: the configured one, or that of the run's method.
 
     A method's name means the reward model that its rewards taught, or the direct one where there is no other.
     """
-    name = config.align.reward_method or config.decompose.methods[-1]
+    name = config.align.reward_method or config.decompose.method
     names = trained_models(config)
     return next((each for each in (name, f"{name}{SUFFIX}") if each in names), name)
 
@@ -184,7 +184,7 @@ def _unknown_reward_model(config: Config, name: str, names: Sequence[str]) -> st
     method, given = name.removesuffix(SUFFIX), f"align.reward_method = {name!r}"
     if method == name or method not in config.decompose.methods:
         known = ", ".join(config.decompose.methods)
-        return f"{given}: not among decompose.methods ({known}). Add it there or choose one of those."
+        return f"{given}: not among the methods ({known}). Add it to decompose.compare or choose one of those."
     trained = f"{given}: not among the reward models of this run ({', '.join(names)})"
     if isinstance(METHODS[method], ObjectiveMethod):
         return f"{trained}. Set train_reward.objective to 'direct' or 'both', or choose one of those."

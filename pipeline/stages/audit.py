@@ -146,7 +146,7 @@ def _check_stability(before: BeforeRun) -> tuple[str, ...]:
     if not settings.audit.sessions or settings.audited_method:
         return ()
     return (
-        f"decompose.audit.sessions = {settings.audit.sessions}: set, but none of decompose.methods "
+        f"decompose.audit.sessions = {settings.audit.sessions}: set, but none of the methods "
         f"({', '.join(settings.methods)}) asks a language model, so there is nothing to audit.",
     )
 

@@ -51,9 +51,6 @@ from apportion.pipeline.stages.shared import (
 )
 from apportion.pipeline.stages.split import check_enough
 
-FEW_SCORES = 100
-"""Scores below which a correlation of 0.2 between foretold and given scores cannot be told from none."""
-
 
 def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's replies to what is read of them."""
@@ -164,7 +161,7 @@ def _check_faces(before: BeforeRun) -> tuple[str, ...]:
     looking = [name for name in before.config.decompose.methods if Input.FACE in METHODS[name].inputs]
     if looking and not has_face(before.sessions.values()):
         raise InputError(
-            f"decompose.methods: {', '.join(map(repr, looking))} look at the rater's face, and no session of this run "
+            f"decompose: {', '.join(map(repr, looking))} look at the rater's face, and no session of this run "
             "has a video or measured behaviour (`media` rows of kind video or features). Leave them out, or add the "
             "recordings."
         )
@@ -179,7 +176,7 @@ def _check_voices(before: BeforeRun) -> None:
     load_intensity_model(before.config.decompose.intensity.model)
     if not has_sound(before.sessions.values()):
         raise InputError(
-            f"decompose.methods: {', '.join(map(repr, listening))} listen to voices, and no session of this run has "
+            f"decompose: {', '.join(map(repr, listening))} listen to voices, and no session of this run has "
             "sound (`media` rows of kind audio, or of kind video with a whole picture). Leave them out, or add the "
             "recordings."
         )
@@ -196,26 +193,19 @@ def _check_fitting(before: BeforeRun) -> Iterator[str]:
         check_enough(before)
     _check_languages(before)
     _check_faces(before)
-    yield from _prior_warnings(before)
+    _check_priors(before)
     # What reads reactions has a backbone of its own.
     if any(isinstance(method_of(unit), ObjectiveMethod) for unit in before.units):
         yield from check_reward_model(before)
 
 
-def _prior_warnings(before: BeforeRun) -> Iterator[str]:
-    """That few scores or none cannot tell whether what was learnt elsewhere holds; raises where that cannot be used."""
-    methods = {m.name: m for unit in before.units if isinstance(m := method_of(unit), PretrainedReactions)}
-    for name, method in sorted(methods.items()):
-        from apportion.decompose.reactions.transfer import prior_for
+def _check_priors(before: BeforeRun) -> None:
+    """Raise InputError where what was learnt elsewhere cannot be used."""
+    from apportion.decompose.reactions.transfer import prior_for
 
-        prior = prior_for(before.config.decompose.section_of(method))
-        rated = sum(episode.is_rated for s in before.sessions.values() for episode in s.episodes(before.rating))
-        if rated < FEW_SCORES:
-            known = f"{rated} scores are too few to tell" if rated else "without a score nothing tells"
-            yield (
-                f"method {name!r} judges by a model that was learnt elsewhere ({prior.card.told()}); {known} whether "
-                "it holds here."
-            )
+    for method in {method_of(unit) for unit in before.units}:
+        if isinstance(method, PretrainedReactions):
+            prior_for(before.config.decompose.section_of(method))
 
 
 def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:

@@ -47,6 +47,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             rewards=rewards,
             episodes=episodes,
             splits=inputs.required("split", "splits"),
+            method=config.decompose.method,
             descriptors=inputs.table("verbalize", "descriptors"),
             sources=sources,
             histories=training_curves(inputs.upstream, inputs.facts["unfinished"]),
@@ -55,7 +56,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             warnings=warnings,
             config=json.dumps(shown_config(config), indent=1, sort_keys=True),
             versions=inputs.facts["versions"],
-            notes=(*preset_notes(config), *learnt_elsewhere(config, sources, warnings), *config.notes),
+            notes=(*preset_notes(config), *learnt_elsewhere(config, sources), *config.notes),
             audit=audits[0]["table"] if audits else None,
             slices=slices,
             missing=missing(inputs),
@@ -66,11 +67,8 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     return Outputs()
 
 
-def learnt_elsewhere(config: Config, sources: pa.Table | None, told: Sequence[str] = ()) -> list[str]:
-    """What taught each method and source that speaks here and learnt nothing from these scores: a sentence each.
-
-    ``told`` are sentences that stand on the page already; what one of them says is not said again.
-    """
+def learnt_elsewhere(config: Config, sources: pa.Table | None) -> list[str]:
+    """What taught each method and source that speaks here and learnt nothing from these scores: a sentence each."""
     from apportion.decompose.method import PretrainedReactions
     from apportion.decompose.methods import METHODS
     from apportion.decompose.reactions.transfer import prior_for
@@ -80,16 +78,17 @@ def learnt_elsewhere(config: Config, sources: pa.Table | None, told: Sequence[st
     for name in dict.fromkeys((*config.decompose.methods, *mixed)):
         if name in METHODS and isinstance(METHODS[name], PretrainedReactions):
             about = prior_for(config.decompose.section_of(METHODS[name])).card.told()
-            if not any(about in sentence for sentence in told):
-                notes.append(f"{name!r} is {METHODS[name].title} ({about}).")
+            notes.append(f"{name!r} is {METHODS[name].title} ({about}).")
     return notes
 
 
 def missing(inputs: Inputs) -> dict[str, str]:
     """What a reader looks for and the run does not have, each with why, in the order of the chain."""
+    from apportion.pipeline.report.page import LEFT_OUT
+
     left_out = inputs.facts["left_out"]
     return {
-        title: f"left out: {left_out[stage]}" if stage in left_out else _why(stage, inputs.facts["quarantine"])
+        title: f"{LEFT_OUT}: {left_out[stage]}" if stage in left_out else _why(stage, inputs.facts["quarantine"])
         for stage, title in SHOWN.items()
         if not inputs.artifacts(stage)
     }
@@ -107,7 +106,7 @@ REPORT = Stage(
     _report,
     needs=("split", "verbalize", "embed", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
     per="corpus",
-    version=4,
+    version=5,
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
     shows=("embed",),

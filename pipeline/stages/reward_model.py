@@ -124,7 +124,7 @@ def _check_training(before: BeforeRun) -> Iterator[str]:
     given = settings.objective != "distilled" and "objective" not in settings.brought
     if given and not any(isinstance(METHODS[name], ObjectiveMethod) for name in methods):
         yield (
-            f"train_reward.objective = {settings.objective!r}: set, but none of decompose.methods "
+            f"train_reward.objective = {settings.objective!r}: set, but none of the methods "
             f"({', '.join(methods)}) is an objective (rrd, ircr, rudder and their mixes are), "
             "so all rewards are distilled."
         )

@@ -86,7 +86,7 @@ def _check_scored(method: RolloutMethod, settings: DecomposeSettings) -> None:
         raise InputError(
             f"{CALLED}.scorer = {judge!r}: {method.name!r} scores histories as they stand, among them the one without "
             "any act of who is credited, which no language model can judge. Leave the method out of "
-            f"decompose.methods, or judge by {BY_RULES.called!r}."
+            f"the methods, or judge by {BY_RULES.called!r}."
         )
     if method.reads(PLAYING) and judge != BY_RULES.called:
         for name in settings.savoir.weights or ():

@@ -87,7 +87,7 @@ def _each_once(
 def _of_replies(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
     """The vectors [shape=(B, d)] of replies after what they answer."""
     inputs = backbone.tokens.pad(texts)
-    layers = backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]
+    layers = [layer.float() for layer in backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]]
     longest = inputs["attention_mask"].shape[1]
     replies = [[*text.segments, *[0] * (longest - len(text.segments))] for text in texts]
     counted = torch.tensor(replies) * inputs["attention_mask"]
@@ -114,7 +114,8 @@ def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
     """The vectors [shape=(B, d)] of texts in one row, none of which sees another: nothing is padded."""
     lengths = torch.tensor([len(text.ids) for text in texts])
     own = torch.repeat_interleave(torch.arange(len(texts)), lengths)
-    apart = torch.where(own[:, None] == own[None], 0.0, torch.finfo(torch.float32).min)
+    kind = backbone.encoder.dtype
+    apart = torch.where(own[:, None] == own[None], 0.0, torch.finfo(kind).min).to(kind)
     states = _mean_over_layers(
         backbone,
         {
@@ -138,4 +139,4 @@ def _padded(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
 
 
 def _mean_over_layers(backbone: Backbone, inputs: dict[str, Tensor]) -> Tensor:
-    return torch.stack(backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]).mean(dim=0)
+    return torch.stack(backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]).float().mean(dim=0)

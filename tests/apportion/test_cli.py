@@ -52,7 +52,7 @@ def test_commands_named_in_help_exist(capsys):
 @pytest.mark.parametrize("name", [*dict.fromkeys(map(STAGES.group, STAGES)), "judge", "rewards"])
 def test_each_stage_runs_alone(tmp_path, capsys, name):
     write_small_corpus(tmp_path / "corpus", sessions=6)
-    text = '[decompose]\nmethods = ["uniform", "llm"]\n[decompose.llm]\nmodel = "m"\nbase_url = "http://localhost:1"\n'
+    text = '[decompose]\nmethod = "llm"\ncompare = ["uniform"]\n[decompose.llm]\nmodel = "m"\nbase_url = "http://localhost:1"\n'
     (tmp_path / "a.toml").write_text(f'corpus = "corpus"\noutput = "run"\n{text}')
     code, out, err = run(capsys, "run", tmp_path / "a.toml", "--only", name, "--dry-run", "--json")
     stages = [row["stage"] for row in json.loads(out)["stages"]] if code == 0 else err

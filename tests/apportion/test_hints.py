@@ -1,6 +1,7 @@
 import pytest
 
 from apportion.cli import _options
+from apportion.corpus.writer import OtherCorpusError
 from apportion.hints import HINTS, hint_for
 from apportion.llm_client.errors import ConsentError, DamagedCacheError, InBatchError, LostBatchError
 
@@ -11,6 +12,7 @@ def test_a_command_s_own_options_are_told():
         "\nhint: --preview 3 shows what would be sent; --allow-host HOST agrees to it."
     )
     assert "--batch collects" in hint_for(InBatchError("x"), options)
+    assert hint_for(OtherCorpusError("x"), ["--overwrite"]) == "\nhint: --overwrite replaces it."
     assert hint_for(LostBatchError("x"), options) == "\nhint: --forget-batch ID gives it up."
 
 

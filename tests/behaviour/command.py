@@ -74,3 +74,8 @@ def config(folder: Path, text: str) -> Path:
     path = folder / "config.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def chosen_methods(*names: str) -> str:
+    """The lines of a configuration that choose these methods; the last is the run's own."""
+    return f'method = "{names[-1]}"\ncompare = {json.dumps(names[:-1])}\n'

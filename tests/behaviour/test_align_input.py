@@ -21,7 +21,7 @@ TEXT = """
 corpus = "corpus"
 output = "run"
 [decompose]
-methods = ["sentiment"]
+method = "sentiment"
 [train_reward]
 epochs = 2
 [align]

@@ -17,7 +17,7 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = ["uniform"]
+method = "uniform"
 [train_reward]
 epochs = 1
 [evaluate]
@@ -116,7 +116,7 @@ def test_a_configuration_that_does_not_suit_the_algorithm_is_told(folder):
 
 def with_run(folder, align=None, **run) -> Config:
     values = {"corpus": folder / "corpus", "output": folder / "run", "run": run, "align": align or {}}
-    return Config.model_validate({**values, "decompose": {"methods": ["uniform"]}})
+    return Config.model_validate({**values, "decompose": {"method": "uniform"}})
 
 
 def test_a_missing_extra_is_named_before_any_work(folder, monkeypatch):

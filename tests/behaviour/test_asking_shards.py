@@ -40,7 +40,7 @@ prices = "prices.toml"
 last_stage = "rewards"
 {run}
 [decompose]
-methods = ["llm"]
+method = "llm"
 [decompose.llm]
 base_url = "{url}"
 model = "m"

@@ -22,7 +22,8 @@ validation = 0
 test = 0
 policy = 0
 [decompose]
-methods = ["savoir", "leave-one-out", "uniform"]
+method = "uniform"
+compare = ["savoir", "leave-one-out"]
 [decompose.savoir]
 rollouts = 1
 """

@@ -19,7 +19,7 @@ from tests.behaviour.small import write_small_corpus
 from tests.features.clips import flat, tone, write_movie, write_wav
 from tests.interrupts import hear_ctrl_c, ignore_ctrl_c
 
-LABELS = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+LABELS = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ LLM = LABELS.replace('"sentiment"]', '"llm"]') + "[decompose.llm]\n"
     [
         ('corpus = "nowhere"', ["nowhere"]),
         ('corpus = "empty"', ["no table 'sessions'", "import"]),
-        ('corpus = "corpus"\n[decompose]\nmetods = ["rrd"]\n', ["did you mean 'methods'"]),
+        ('corpus = "corpus"\n[decompose]\nmetod = "rrd"\n', ["did you mean 'method'"]),
         (LLM + 'allow_host = "api.openai.com"\n', ["OPENAI_API_KEY"]),
         (LLM + 'provider = "recorded"\n', ["recorded"]),
     ],

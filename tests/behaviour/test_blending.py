@@ -15,7 +15,8 @@ seeds = [0, 1]
 [run]
 workers = 1
 [decompose]
-methods = ["llm", "sentiment", "reaction", "reaction-llm", "mix"]
+method = "mix"
+compare = ["llm", "sentiment", "reaction", "reaction-llm"]
 [decompose.llm]
 base_url = "{}"
 model = "m"

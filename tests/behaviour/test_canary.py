@@ -26,7 +26,7 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = ["llm"]
+method = "llm"
 [decompose.llm]
 base_url = "{}"
 model = "m"

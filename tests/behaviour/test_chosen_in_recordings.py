@@ -9,7 +9,8 @@ from tests.features.clips import tone, write_wav
 CONFIG = """corpus = "corpus"
 output = "run"
 [decompose]
-methods = ["uniform", "sentiment"]
+method = "sentiment"
+compare = ["uniform"]
 """
 
 

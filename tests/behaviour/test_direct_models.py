@@ -12,7 +12,8 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = ["uniform", "rrd", "rudder"]
+method = "rudder"
+compare = ["uniform", "rrd"]
 [train_reward]
 epochs = 2
 head_hidden_size = 8

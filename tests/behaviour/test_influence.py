@@ -10,7 +10,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.foundation.errors import InputError
 from apportion.pipeline.benchmark.benchmark import choose_methods
 from apportion.pipeline.config import load_config
-from tests.behaviour.command import config, read
+from tests.behaviour.command import chosen_methods, config, read
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.decompose.influence.probability_server import ProbabilityServer
@@ -22,8 +22,7 @@ output = "{output}"
 workers = 1
 prices = "prices.toml"
 [decompose]
-methods = [{methods}]
-[decompose.llm]
+{methods}[decompose.llm]
 base_url = "{url}"
 model = "m"
 max_retries = 0
@@ -47,8 +46,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def chosen(folder, methods='"influence"', url="http://localhost:1/v1", more='model = "model"', output="run"):
-    return config(folder, TEXT.format(methods=methods, url=url, more=more, output=output))
+def chosen(folder, methods=("influence",), url="http://localhost:1/v1", more='model = "model"', output="run"):
+    return config(folder, TEXT.format(methods=chosen_methods(*methods), url=url, more=more, output=output))
 
 
 def rewards(folder, output="run"):

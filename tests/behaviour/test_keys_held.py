@@ -13,7 +13,8 @@ from tests.behaviour.small import write_small_corpus
 TEXT = """corpus = "corpus"
 output = "run"
 [decompose]
-methods = ["uniform", "sentiment", "llm", "rrd", "reaction"]
+method = "reaction"
+compare = ["uniform", "sentiment", "llm", "rrd"]
 [decompose.llm]
 base_url = "http://127.0.0.1:9/v1"
 model = "m"

@@ -21,7 +21,8 @@ validation = 0.1
 test = 0.2
 policy = 0.2
 [decompose]
-methods = ["uniform", "sentiment", "rrd"]
+method = "rrd"
+compare = ["uniform", "sentiment"]
 [train_reward]
 epochs = 2
 head_hidden_size = 8

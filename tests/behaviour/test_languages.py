@@ -18,7 +18,8 @@ output = "run"
 workers = 1
 last_stage = "rewards"
 [decompose]
-methods = ["uniform", "sentiment"]
+method = "sentiment"
+compare = ["uniform"]
 """
 
 
@@ -33,7 +34,11 @@ def imported(folder, *languages):
 
 
 def checked(corpus, *methods):
-    values = {"corpus": corpus, "output": corpus.parent / "run", "decompose": {"methods": methods}}
+    values = {
+        "corpus": corpus,
+        "output": corpus.parent / "run",
+        "decompose": {"method": methods[-1], "compare": methods[:-1]},
+    }
     return check(Config.model_validate(values), ["rewards"])
 
 

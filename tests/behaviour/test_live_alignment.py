@@ -17,7 +17,7 @@ validation = 0
 test = 0.2
 policy = 0
 [decompose]
-methods = ["savoir"]
+method = "savoir"
 [train_reward]
 epochs = 2
 [align]

@@ -18,7 +18,7 @@ output = "run"
 workers = 1
 prices = "prices.toml"
 [decompose]
-methods = ["uniform"]
+method = "uniform"
 [align]
 steps = 2
 batch_size = 4

@@ -9,7 +9,7 @@ from apportion.pipeline.preflight import check
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 
-TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["llm"]\n[decompose.llm]\n'
+TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "llm"\n[decompose.llm]\n'
 
 
 def written(folder, options, exchanges=3):

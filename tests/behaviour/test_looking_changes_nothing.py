@@ -11,7 +11,9 @@ from tests.llm_client.openai_server import OpenAIServer, serving
 from tests.pipeline.llm_run import TEXT as LLM_TEXT
 from tests.pipeline.llm_run import good, write_run
 
-TEXT = 'corpus = "corpus"\noutput = "{}"\n[run]\nworkers = 1\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+TEXT = (
+    'corpus = "corpus"\noutput = "{}"\n[run]\nworkers = 1\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
+)
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ rating = "points"
 [run]
 workers = 1
 [decompose]
-methods = ["savoir", "leave-one-out", "uniform"]
+method = "uniform"
+compare = ["savoir", "leave-one-out"]
 """
 CREDIT += UNSPLIT
 

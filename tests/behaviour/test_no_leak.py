@@ -38,7 +38,7 @@ from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
 from apportion.pipeline.engine.progress import StageProgress
 from apportion.pipeline.execution.runner import run_stages
-from tests.behaviour.command import config
+from tests.behaviour.command import chosen_methods, config
 from tests.behaviour.filmed_talk import write_filmed_talk, write_intensity_model
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.test_played_by_models import plays
@@ -52,8 +52,7 @@ corpus = "{name}"
 output = "runs/{name}"
 {more}
 [decompose]
-methods = {methods}
-[decompose.llm]
+{methods}[decompose.llm]
 {llm}
 [decompose.savoir]
 agents = {{ target = "base", partner = "base" }}
@@ -185,7 +184,7 @@ def carried_out(folder, run, name):
     with ExitStack() as open_while, ThreadPoolExecutor(1) as executor, StageProgress(quiet=True) as progress:
         server = None if run.server is None else open_while.enter_context(serving(run.server()))
         url = "http://localhost:1/v1" if server is None else server.url
-        text = TEXT.format(name=name, methods=list(run.methods), llm=run.llm.format(url=url), more=run.more)
+        text = TEXT.format(name=name, methods=chosen_methods(*run.methods), llm=run.llm.format(url=url), more=run.more)
         chosen = load_config(config(folder, text))
         assert not run_stages(chosen, [run.last], progress, executor).quarantined
     requests = [] if server is None else server.requests

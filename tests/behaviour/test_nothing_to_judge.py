@@ -23,7 +23,8 @@ policy = 0.0
 [train_reward]
 epochs = 2
 [decompose]
-methods = ["uniform", "sentiment"]
+method = "sentiment"
+compare = ["uniform"]
 """
 SILENT = [f"s{number:02d}" for number in range(0, 24, 3)]
 """Sessions in which nobody replies to any turn of the target."""

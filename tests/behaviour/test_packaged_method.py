@@ -117,7 +117,7 @@ def test_the_audit_asks_by_it(folder, apportion):
 
 
 @pytest.mark.parametrize(
-    ("section", "settings"), [("rrd", SETTINGS), ("methods", SETTINGS), ("nothing", None), ("audit", None)]
+    ("section", "settings"), [("rrd", SETTINGS), ("compare", SETTINGS), ("nothing", None), ("audit", None)]
 )
 def test_a_section_that_is_not_declared_as_it_must_be_is_told(section, settings):
     with pytest.raises(InputError, match=rf"method 'kindness': section '{section}' .*must be corrected"):

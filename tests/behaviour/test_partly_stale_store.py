@@ -10,7 +10,7 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = ["sentiment"]
+method = "sentiment"
 [train_reward]
 epochs = 1
 head_hidden_size = 8

@@ -15,7 +15,7 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = ["uniform"]
+method = "uniform"
 [train_reward]
 epochs = 1
 head_hidden_size = 8

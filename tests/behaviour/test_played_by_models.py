@@ -19,7 +19,7 @@ from apportion.llm_client.request import ChatReply
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.shards import list_shards, time_limit_s
-from tests.behaviour.command import config, read
+from tests.behaviour.command import chosen_methods, config, read
 from tests.behaviour.test_savoir import TEXT
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
@@ -34,7 +34,7 @@ KEYS_BEFORE = {
 
 def text(*methods, url=None, savoir="", llm="", run=""):
     server = f'[decompose.llm]\nmodel = "m"\n{llm}' + (f'base_url = "{url}"\n' if url else "")
-    written = TEXT.format(methods=", ".join(f'"{name}"' for name in methods)).replace("[run]\n", f"[run]\n{run}")
+    written = TEXT.format(methods=chosen_methods(*methods)).replace("[run]\n", f"[run]\n{run}")
     return f"{written}{server}[decompose.savoir]\n{savoir}"
 
 

@@ -19,7 +19,7 @@ TEXT = """
 corpus = "{0}"
 output = "runs/{0}"
 [decompose]
-methods = ["rrd"]
+method = "rrd"
 [train_reward]
 epochs = 2
 [align]

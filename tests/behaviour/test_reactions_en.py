@@ -18,7 +18,7 @@ output = "run"
 workers = 1
 last_stage = "train-reward"
 [decompose]
-methods = ["reactions-en"]
+method = "reactions-en"
 [train_reward]
 epochs = 1
 """

@@ -14,7 +14,7 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = ["llm"]
+method = "llm"
 [decompose.llm]
 base_url = "{url}"
 model = "qwen3"

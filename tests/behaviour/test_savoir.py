@@ -10,7 +10,7 @@ from apportion.environments.sotopia.simulation import LOG, SimulationChoice
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.pipeline.assembly import assemble
 from apportion.pipeline.config import load_config
-from tests.behaviour.command import config
+from tests.behaviour.command import chosen_methods, config
 from tests.behaviour.small import UNSPLIT
 
 TEXT = """corpus = "play"
@@ -19,8 +19,7 @@ rating = "GOAL"
 [run]
 workers = 1
 [decompose]
-methods = [{methods}]
-"""
+{methods}"""
 TEXT += UNSPLIT
 """A run of the corpus `play` on GOAL, without a split."""
 METHODS = ("savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "expected-utility", "leave-one-out",
@@ -28,7 +27,7 @@ METHODS = ("savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight", "e
 
 
 def text(*methods, more=""):
-    return TEXT.format(methods=", ".join(f'"{name}"' for name in methods)) + more
+    return TEXT.format(methods=chosen_methods(*methods)) + more
 
 
 @pytest.fixture

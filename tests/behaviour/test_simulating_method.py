@@ -27,7 +27,7 @@ output = "run"
 workers = 1
 prices = "prices.toml"
 [decompose]
-methods = ["{method}"]
+method = "{method}"
 [decompose.llm]
 base_url = "{url}"
 model = "m"
@@ -175,8 +175,8 @@ def test_a_method_that_does_not_say_that_it_asks_is_lent_no_model(folder, decomp
 
 def test_the_audit_changes_sessions_and_so_asks_by_another_method():
     with pytest.raises(ValueError, match="plays sessions on, and a changed one was never played"):
-        DecomposeSettings(methods=("played-asking",), audit={"method": "played-asking"})
-    assert DecomposeSettings(methods=("llm", "played-asking")).audited_method == "llm"
+        DecomposeSettings(method="played-asking", audit={"method": "played-asking"})
+    assert DecomposeSettings(method="played-asking", compare=("llm",)).audited_method == "llm"
 
 
 def test_two_environments_that_claim_one_session_are_told(folder, installed):

@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.behaviour.command import config, read
+from tests.behaviour.command import chosen_methods, config, read
 from tests.behaviour.small import write_small_corpus
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import OpenAIServer, serving
@@ -20,8 +20,7 @@ prices = "prices.toml"
 [train_reward]
 epochs = 1
 [decompose]
-methods = {methods}
-[decompose.llm]
+{methods}[decompose.llm]
 base_url = "{url}"
 model = "m"
 max_tokens = 200
@@ -37,8 +36,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def text(url="http://localhost:1/v1", count=5, methods='["llm-student"]', output="run", run="", more=""):
-    return TEXT.format(url=url, count=count, methods=methods, output=output, run=run, more=more)
+def text(url="http://localhost:1/v1", count=5, methods=("llm-student",), output="run", run="", more=""):
+    return TEXT.format(url=url, count=count, methods=chosen_methods(*methods), output=output, run=run, more=more)
 
 
 # Two of the 24 sessions say the same, so that 23 questions are about all.
@@ -155,7 +154,7 @@ def test_where_a_recording_covers_some_the_choice_is_among_those(folder, decompo
 @pytest.mark.slow
 def test_the_model_that_judged_some_may_stand_beside_its_student(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
-        path = config(folder, text(server.url, methods='["llm", "uniform", "llm-student"]', count=6))
+        path = config(folder, text(server.url, methods=("llm", "uniform", "llm-student"), count=6))
         done = apportion("run", path, "--skip", "align")
         assert (done.returncode, len(server.requests)) == (0, 6), done.stdout + done.stderr
     rewards = pq.read_table(folder / "run" / "rewards.parquet")

@@ -9,7 +9,7 @@ import pytest
 from apportion.decompose.method import LogprobMethod, RolloutMethod
 from apportion.decompose.methods import METHODS
 from apportion.evaluation.evaluation import Evaluation
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import chosen_methods, config, in_process
 from tests.behaviour.small import TINY_POLICY
 from tests.behaviour.table_talk import NAMES, write_table_talk
 from tests.decompose.influence.measurers import small_model, tokenizer
@@ -29,8 +29,7 @@ validation = 0.2
 test = 0.2
 policy = 0.2
 [decompose]
-methods = {methods}
-[decompose.llm]
+{methods}[decompose.llm]
 base_url = "{url}"
 model = "m"
 max_retries = 0
@@ -73,7 +72,7 @@ def carried_out(folder: Path, monkeypatch, players: int, methods: tuple[str, ...
     tokenizer().save_pretrained(folder / "measurer")
     write_made_up(folder / "learnt.safetensors")
     with serving(OpenAIServer(answer=judged)) as server:
-        path = config(folder, TEXT.format(methods=json.dumps(methods), url=server.url))
+        path = config(folder, TEXT.format(methods=chosen_methods(*methods), url=server.url))
         done = apportion("run", path, *options)
         assert done.returncode == 0, done.stderr
         assert not pq.read_table(folder / "run" / "quarantine.parquet").num_rows

@@ -16,7 +16,7 @@ corpus = "{corpus}"
 output = "{output}"
 {top}
 [decompose]
-methods = ["sentiment"]
+method = "sentiment"
 [train_reward]
 epochs = 1
 [align]
@@ -147,5 +147,5 @@ def test_with_another_runs_reward_model_none_is_trained_for_the_policy(corpora, 
 def test_a_configuration_for_a_corpus_without_scores_says_what_it_needs(corpora, tmp_path, monkeypatch):
     done = in_process(monkeypatch, "init", corpora["soda"], "--output", tmp_path / "soda.toml")
     assert done.returncode == 0 and "the corpus has no ratings: set align.reward_model" in done.stdout
-    assert "decompose.methods = ['reactions-en'] for English dialogues" in done.stdout
+    assert "decompose.method = 'reactions-en' for English dialogues" in done.stdout
     assert '\ntargets = ["second"]\n' in (tmp_path / "soda.toml").read_text()

@@ -23,8 +23,9 @@ def test_a_fold_is_taught_by_all_others():
     episodes = [episode(f"s{i}", 4, float(i)) for i in range(20)]
     data = TrainingData(SplitEpisodes(episodes, SPLITS.arrow.empty_table()))
     judged = []
+    told = sources.folds_of([e.session_id for e in episodes])
     for fold in range(sources.FOLDS):
-        taught = sources.fold_of(data, fold).episodes
+        taught = sources.taught_by(data, frozenset(s for s, of in told.items() if of != fold)).episodes
         assert taught.sessions("train").isdisjoint(taught.sessions("test"))
         assert len(taught.of("train")) + len(taught.of("test")) == 20
         judged += sorted(taught.sessions("test"))
@@ -34,8 +35,9 @@ def test_a_fold_is_taught_by_all_others():
 def test_of_what_was_judged_so_many_training_sessions_alone_are_left():
     how = TrainingConfig(DecomposeSettings(), RewardModelSettings(), 0)
     judged = pa.concat_tables([LLM, judgements("sentiment", LLM["raw_reward"].to_pylist())])
-    taught = sources.fold_of(
-        TrainingData(SplitEpisodes(EPISODES, SPLITS.arrow.empty_table()), reactions=READ, judgements=judged), 0
+    taught = sources.taught_by(
+        TrainingData(SplitEpisodes(EPISODES, SPLITS.arrow.empty_table()), reactions=READ, judgements=judged),
+        frozenset(e.session_id for e in EPISODES[:48]),
     )
     left = sources.asked_alone(taught, how, 7).judgements
     assert left is not None
@@ -55,8 +57,8 @@ def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dia
 @pytest.mark.slow
 def test_on_ratings_of_quality_the_mix_is_the_language_model(capsys):
     path = shared("data/conture/data.json.gz")
-    given = {"source": path, "corpus": "conture", "judged": JUDGED, "prompt": "default", "prior": [], "checks": False}
-    sources.main(argparse.Namespace(**given, rating=None, asked=None, read=None))
+    given = {"corpus": "conture", "judged": JUDGED, "prompt": "default", "prior": [], "curve": False}
+    sources.main(argparse.Namespace(**given, rating=None, asked=None, read=None), path)
     told = {row["benchmark"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     of = "conture, the 60 judged by 'default': within-session Spearman"
     assert told[f"{of}, mix of all"]["figure"] == told[f"{of}, llm"]["figure"] > 0.5

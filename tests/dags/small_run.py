@@ -29,7 +29,8 @@ test = 0.2
 policy = 0.2
 
 [decompose]
-methods = ["uniform", "sentiment", "llm"]
+method = "llm"
+compare = ["uniform", "sentiment"]
 
 [decompose.llm]
 provider = "recorded"

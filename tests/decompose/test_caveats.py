@@ -12,7 +12,7 @@ from apportion.decompose.settings import DecomposeSettings
 from apportion.decompose.settings_key import settings_identity
 
 FAMILY = ("rrd", "rrd-published", "rrd-160", "rrd-160-published")
-ALL = DecomposeSettings(methods=("uniform", *FAMILY, "rrd-va", "ircr-va"))
+ALL = DecomposeSettings(method="ircr-va", compare=("uniform", *FAMILY, "rrd-va"))
 
 
 def test_k_and_loss_are_told_where_dialogues_are_longer_than_k_alone() -> None:
@@ -23,7 +23,7 @@ def test_k_and_loss_are_told_where_dialogues_are_longer_than_k_alone() -> None:
         "rrd-160-published: K = 160 turns drawn of up to 400, published (biased) loss.",
     )
     assert len(method_notes(ALL, 100)) == 3 and "rrd-160, rrd-160-published: no dialogue" in method_notes(ALL, 100)[2]
-    assert method_notes(DecomposeSettings(methods=("uniform", "rrd", "rrd-va")), 25) == ()
+    assert method_notes(DecomposeSettings(method="rrd-va", compare=("uniform", "rrd")), 25) == ()
     (only,) = method_notes(ALL, 25)
     assert only == (
         "rrd, rrd-published, rrd-160, rrd-160-published: no dialogue has more than 25 turns, so that all are taken and "
@@ -75,8 +75,8 @@ def test_the_longest_episode_is_of_target_turns() -> None:
 
 def test_what_is_in_units_of_its_own() -> None:
     methods = ("uniform", "sentiment", "sentiment-raw", "affect-raw", "llm", "rrd")
-    assert own_units(DecomposeSettings(methods=methods)) == ("sentiment-raw", "affect-raw")
-    soft = DecomposeSettings(methods=methods, constraint="soft")
+    assert own_units(DecomposeSettings(method=methods[-1], compare=methods[:-1])) == ("sentiment-raw", "affect-raw")
+    soft = DecomposeSettings(method=methods[-1], compare=methods[:-1], constraint="soft")
     assert own_units(soft) == ("uniform", "sentiment", "sentiment-raw", "affect-raw", "llm")
-    shares = DecomposeSettings(methods=("llm", "rrd"), constraint="soft", llm={"prompt": "paper"})
+    shares = DecomposeSettings(method="rrd", compare=("llm",), constraint="soft", llm={"prompt": "paper"})
     assert own_units(shares) == ()

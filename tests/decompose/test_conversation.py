@@ -132,6 +132,7 @@ def test_rewards_sum_to_the_total_and_line_up_with_the_messages(roles, mean, dat
         (CHAT, {"scale": (5, 1)}, "its low end must be below its high end"),
         (CHAT, {"scale": (1, math.inf)}, "its low end must be below its high end"),
         (CHAT, {"scale": 5}, r"score = 2, scale = 5: give a number, and the scale as \(low, high\)"),
+        (CHAT, {"scale": None}, r"score = 2 without a scale: say what its ends are, such as scale=\(1, 5\)"),
         (CHAT, {"scale": (3, 5)}, "score = 2 is outside the scale 3 to 5"),
         (CHAT, {"mean_score": math.nan}, "mean_score = nan, spread = None: give finite numbers"),
     ],

@@ -58,10 +58,12 @@ def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"methods": ("uniform", "sentimnt")}, "no decomposition method 'sentimnt'; did you mean 'sentiment'"),
-        ({"methods": ("uniform", "uniform")}, "name each method once"),
-        ({"methods": ("reaction", "reaction-llm")}, "reaction-llm reads what llm has judged; add llm"),
-        ({"methods": ()}, "at least 1 item"),
+        (
+            {"method": "sentimnt", "compare": ("uniform",)},
+            "no decomposition method 'sentimnt'; did you mean 'sentiment'",
+        ),
+        ({"method": "uniform", "compare": ("rrd", "rrd")}, "name each method once"),
+        ({"method": "reaction-llm", "compare": ("reaction",)}, "reaction-llm reads what llm has judged; add llm"),
         ({"components": ["reaction", "lllm"]}, "'lllm' is no component; did you mean 'llm'"),
         ({"components": ["rrd"]}, "'rrd' is no component"),
         ({"components": ["llm", "llm"]}, "llm, llm: name each component once"),
@@ -75,7 +77,7 @@ def test_what_one_of_the_methods_does_not_read_is_not_in_its_key():
 )
 def test_what_cannot_be_mixed_is_refused(given, says):
     with pytest.raises(ValidationError, match=says):
-        DecomposeSettings(**(given if {"methods", "reaction"} & given.keys() else {"stacking": given}))
+        DecomposeSettings(**(given if {"method", "reaction"} & given.keys() else {"stacking": given}))
 
 
 def test_any_method_that_judges_may_be_a_source():

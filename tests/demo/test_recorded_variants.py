@@ -29,7 +29,7 @@ def config(output: Path) -> Config:
         update={
             "output": output,
             "features": demo.features.model_copy(update={"detector": "haar"}),
-            "decompose": demo.decompose.model_copy(update={"methods": VARIANTS, "audit": audit}),
+            "decompose": demo.decompose.choosing(VARIANTS).model_copy(update={"audit": audit}),
             "align": demo.align.model_copy(update={"steps": 1, "tiny": tiny}),
         }
     )

@@ -215,16 +215,16 @@ def test_methods_without_a_common_episode_have_no_figures():
     assert isinstance(of(result.baselines, "Random").spearman, Missing)
 
 
-def test_scores_without_variance_and_methods_too_close_are_warned_of():
+def test_scores_without_variance_and_methods_too_close_are_told():
     flat = [episode(s, len(HIDDEN[s]), 50.0) for s in NAMES]
     result = evaluated(**inputs(episodes=flat))
     assert any("without variance" in warning for warning in result.warnings)
     result = evaluated(**inputs(scores=rewards(EPISODES, guessed(), "near")))
-    (warning,) = result.warnings
-    assert "No reward model has a lower global loss than the Mean baseline; near comes nearest" in warning
+    (finding,) = result.findings
+    assert "No reward model has a lower global loss than the Mean baseline; near comes nearest" in finding
     close = rewards(EPISODES, {s: v + 0.01 for s, v in noisy(3.0).items()}, "near")
     both = pa.concat_tables([rewards(EPISODES, noisy(3.0), "far"), close])
-    apart = evaluated(**inputs(scores=both)).warnings
+    apart = evaluated(**inputs(scores=both)).findings
     assert any("20 test sessions do not tell" in w and "test sessions would" in w for w in apart), apart
 
 
@@ -232,7 +232,7 @@ def test_a_single_test_session_has_no_intervals():
     result = evaluated(**inputs(splits=splits(train=NAMES[:30], test=NAMES[35:36])))
     loss = of(result.reward_models, "near").global_loss
     assert isinstance(loss, Estimate) and loss.low is None
-    assert any("A single test session cannot tell near" in warning for warning in result.warnings)
+    assert any("A single test session cannot tell near" in told for told in result.findings)
 
 
 def rated(episode, **changes):

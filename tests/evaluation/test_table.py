@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate
-from apportion.evaluation.table import footnotes, grids, render, render_markdown
+from apportion.evaluation.table import FEWEST_TURNS, footnotes, grids, render, render_markdown
 from apportion.foundation.tables.numbers import NO_FIGURE
 from tests.evaluation.made_up import evaluated, rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
@@ -15,8 +15,8 @@ def test_the_table_shows_every_method_aligned(usual):
     text = render(usual)
     models, decompositions, calibration = grids(usual)
     assert models.header == ("Method", "Global loss", "Below Mean", "Local difference", "Spearman", "AUC")
-    assert [row[0] for row in models.rows] == ["far", "near", "Mean", "Mode", "Random", "One annotator", "Human"]
-    assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator", "Human"]
+    assert [row[0] for row in models.rows] == ["far", "near", "Mean", "Mode", "Random", "One annotator"]
+    assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator"]
     assert calibration.header == ("Method", "Slope", "Intercept", "Calibration error")
     assert [row[0] for row in calibration.rows] == ["far", "near", "Mean", "Mode", "Random"]
     assert calibration.rows[2][1:3] == (NO_FIGURE,) * 2 and calibration.rows[4][1:] == (NO_FIGURE,) * 3
@@ -65,27 +65,41 @@ def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_note
     assert "signal-raw: rewards in units of their own" in render(noted) and "in units of their own" not in render(plain)
 
 
-def test_the_human_row_is_the_local_difference_of_people_s_labels(usual):
+def test_people_s_own_local_difference_is_a_note_since_it_is_in_units_of_the_labels(usual):
     test = set(NAMES[35:55])
     sides: dict[bool, list[float]] = {True: [], False: []}
     means = people().to_pandas().groupby(["session_id", "turn"])["value"].mean()
     for (session, turn), mean in means.items():
         if session in test:
             sides[bool(HIDDEN[session][turn // 2] > 0)].append(mean)  # as the made-up smiles go
-    row = next(row for row in grids(usual)[0].rows if row[0] == "Human")
     assert isinstance(usual.human, Estimate)
     assert usual.human.value == pytest.approx(np.mean(sides[True]) - np.mean(sides[False]))
-    assert row[1:3] == (NO_FIGURE, NO_FIGURE) and row[3] != NO_FIGURE and row[4:] == (NO_FIGURE, NO_FIGURE)
-    assert "Human: people's mean label of a turn" in render(usual)
-
-
-def test_without_labels_or_faces_there_is_no_human_row(usual):
-    for missing in ("turn_labels", "utterance_features"):
-        text = render(evaluated(**inputs(**{missing: None})))
-        assert "Human" not in text
+    assert f"people's own labels (Human): {usual.human.text(3)}, in units of the labels" in render(usual)
     document = usual.to_json()
     del document["human"]
-    assert "Human" not in render(document)  # of an earlier version
+    others = (evaluated(**inputs(**{missing: None})) for missing in ("turn_labels", "utterance_features"))
+    for found in (*others, document):  # the last one is of an earlier version
+        assert "Human" not in render(found)
+
+
+def test_what_cannot_be_read_as_it_stands_is_left_out_with_the_reason(usual):
+    no, yes = Estimate(-0.1, -0.3, 0.1, 20), Estimate(0.4, 0.2, 0.6, 20)
+    cases = [
+        (Estimate(22.0, -5.0, 60.0, 20), no, False),  # hardly any spread
+        (Estimate(22.0, 5.0, 60.0, 20), yes, True),
+        (Estimate(0.8, 0.1, 1.9, 20), no, True),
+        (Estimate(0.2, 0.1, 0.3, 20), no, False),
+        (Estimate(1.0, None, None, 1), yes, False),
+    ]
+    for slope, gain, shown in cases:
+        row = replace(usual.reward_models[0], slope=slope, below_mean=gain)
+        found = replace(usual, reward_models=(row,))
+        assert grids(found)[-1].rows[0][1] != NO_FIGURE if shown else "Slope" not in grids(found)[-1].header, slope
+        assert any("Slope, Intercept: left out of far" in note for note in footnotes(found)) is not shown
+    for happy, other, shown in ((FEWEST_TURNS, FEWEST_TURNS, True), (5, 500, False), (500, 5, False)):
+        found = replace(usual, faces=replace(usual.faces, happy=happy, other=other))
+        assert all(("Local difference" in grid.header) is shown for grid in grids(found)[:2])
+        assert "are too few to be read" in grids(found)[0].notes[0] if not shown else not grids(found)[0].notes
 
 
 def test_the_sum_residual_is_shown_where_it_can_be(usual):
@@ -100,10 +114,11 @@ def test_the_sum_residual_is_shown_where_it_can_be(usual):
     assert "no global loss" in render(found)
 
 
-def test_warnings_are_part_of_the_table():
-    found = evaluated(**inputs(scores=rewards(EPISODES, guessed(), "near")))
-    assert "warning: No reward model has a lower global loss" in render(found)
-    assert "> **Warning.** No reward model" in render_markdown(found)
+def test_warnings_and_findings_are_part_of_the_table():
+    guess = evaluated(**inputs(scores=rewards(EPISODES, guessed(), "near")))
+    found = replace(guess, warnings=("Test sessions: alike.",))
+    assert "\nNo reward model has a lower global loss" in render(found) and "warning: Test sessions" in render(found)
+    assert "- No reward model" in render_markdown(found) and "> **Warning.** Test sessions" in render_markdown(found)
 
 
 def test_markdown_is_a_table_and_escapes_names():

@@ -15,7 +15,11 @@ from tests.fuzz.mutations import ODD_NUMBERS, ODD_TEXTS
 
 Place = tuple[str, ...]
 
-START: Mapping[str, Any] = {"corpus": "corpus", "output": "run", "decompose": {"methods": ["uniform", "sentiment"]}}
+START: Mapping[str, Any] = {
+    "corpus": "corpus",
+    "output": "run",
+    "decompose": {"method": "sentiment", "compare": ["uniform"]},
+}
 ODD: tuple[Any, ...] = (
     True, False, [], {}, [[]], {"a": 1}, ["a", 1], date(2026, 1, 1),
     10, 100, 0.5, "none", "auto", "llm", "tiny",

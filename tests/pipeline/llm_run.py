@@ -15,7 +15,8 @@ output = "run"
 workers = 1
 prices = "prices.toml"
 [decompose]
-methods = ["llm", "llm-multimodal"]
+method = "llm-multimodal"
+compare = ["llm"]
 [decompose.llm]
 base_url = "{}"
 model = "{}"

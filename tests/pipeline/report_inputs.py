@@ -86,12 +86,24 @@ def made_up_histories() -> pa.Table:
 
 
 def made_up_sources() -> pa.Table:
-    empty = "it foretells no left-out score: the interval holds zero"
+    empty = "it needs no score of this corpus, and is held back: its larger values go with lower scores"
     rows = [
-        ("mix", 0, "llm", 0.72, 0.61, 0.85, 0.31, 0.18, 0.42, 7, "it foretells left-out scores"),
-        ("mix", 0, "<b>prior", 0.28, 0.15, 0.39, 0.19, 0.06, 0.3, 7, "it foretells left-out scores"),
+        ("mix", 0, "llm", 0.72, 0.61, 0.85, 0.31, 0.18, 0.42, 7, "it needs no score of this corpus"),
+        ("mix", 0, "<b>prior", 0.28, 0.15, 0.39, 0.19, 0.06, 0.3, 7, "it needs no score of this corpus"),
         ("mix", 0, "sentiment", 0.0, 0.0, 0.0, -0.01, -0.05, 0.02, 7, empty),
-        ("mix", 0, "behaviour", 0.0, 0.0, 0.0, 0.0, None, None, 0, "it knows fewer than 8 training sessions"),
+        (
+            "mix",
+            0,
+            "behaviour",
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            None,
+            None,
+            0,
+            "these scores settle 0% of what turns are worth, and nothing else goes with them",
+        ),
     ]
     return pa.table([list(column) for column in zip(*rows, strict=True)], schema=SOURCES.arrow)
 
@@ -128,6 +140,7 @@ def made_up_inputs(sessions: int = 12, changes: Mapping[str, object] | None = No
         "rewards": rewards,
         "episodes": episodes,
         "splits": splits,
+        "method": "llm",
         "descriptors": pa.Table.from_pylist(seen, schema=DESCRIPTORS.arrow),
         "sources": made_up_sources(),
         "histories": made_up_histories(),

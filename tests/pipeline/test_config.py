@@ -26,7 +26,7 @@ def test_paths_are_relative_to_the_file(tmp_path):
 
 def test_a_section_within_a_section_is_changed_and_nothing_beside_it(tmp_path):
     config = load_config(
-        written(tmp_path, 'corpus = "c"\n[decompose]\nmethods = ["uniform"]\n[decompose.llm]\nmodel = "m"\n')
+        written(tmp_path, 'corpus = "c"\n[decompose]\nmethod = "uniform"\n[decompose.llm]\nmodel = "m"\n')
     )
     changed = config.changed("decompose.llm", samples=3)
     assert (changed.decompose.llm.samples, changed.decompose.llm.model) == (3, "m")
@@ -53,20 +53,20 @@ def test_a_model_of_reactions_is_found_from_the_file_and_shown_without_its_place
     ("text", "message"),
     [
         ("corpus = 'c'\nrecorpus = 'd'", r"recorpus: unknown key; did you mean 'corpus'\? Allowed: align, corpus"),
-        ("corpus = 'c'\n[decompose]\nmethod = ['rrd']", r"decompose.method: unknown key; did you mean 'methods'\?"),
+        ("corpus = 'c'\n[decompose]\nmethd = 'rrd'", r"decompose.methd: unknown key; did you mean 'method'\?"),
         ("corpus = 'c'\n[decompose.llm]\nmodle = 'x'", r"decompose.llm.modle: unknown key; did you mean 'model'\?"),
         ("corpus = 'c'\nzzzzzz = 1", "zzzzzz: unknown key; remove it"),
         ("output = 'o'", "corpus: missing"),
         ("corpus = 'c'\nseeds = []", "seeds"),
         ("corpus = 'c'\nseeds = [1, 1]", "repeat"),
         ("corpus = 'c'\n[split]\ntrain = 2.0", "split.train = 2.0"),
-        ("corpus = 'c'\n[decompose]\nmethods = ['rrdd']", "did you mean 'rrd'"),
+        ("corpus = 'c'\n[decompose]\nmethod = 'rrdd'", "did you mean 'rrd'"),
         ("corpus = ", "not valid TOML"),
         ("corpus = 'c'\nseeds = [" + "9" * 5000 + "]", "not valid TOML"),
         ("corpus = 'c'\nseeds = " + "[" * 3000, "nested too deeply to read"),
         ("#" * ((1 << 20) + 1), "1,048,577 bytes; a configuration has at most 1,048,576"),
         ('corpus = "a\\u0000b"', r"corpus = 'a\\x00b': holds the character NUL"),
-        ("corpus = 'c'\n[decompose]\nmethods = [\"a\\u0000b\"]", "decompose.methods.0 = "),
+        ("corpus = 'c'\n[decompose]\nmethod = \"a\\u0000b\"", "decompose.method = "),
     ],
 )
 def test_a_bad_configuration_says_which_key_and_what_is_allowed(tmp_path, text, message):

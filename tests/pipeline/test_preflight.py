@@ -38,7 +38,7 @@ def test_only_the_stages_that_would_run_are_checked_and_equal_warnings_are_given
 
     monkeypatch.setattr(assembly, "STAGES", Stages.of(*map(noting, STAGES.values())))
     assembly._kept.clear()
-    warnings = check(config(corpus, decompose={"methods": ["uniform"]}), ["rewards"], sends=False)
+    warnings = check(config(corpus, decompose={"method": "uniform"}), ["rewards"], sends=False)
     assembly._kept.clear()
     assert asked == [("split", 1, False), ("judge", 6, False), ("rewards", 1, False)]
     assert warnings.count("the same") == 1
@@ -46,7 +46,7 @@ def test_only_the_stages_that_would_run_are_checked_and_equal_warnings_are_given
 
 def test_samples_that_cannot_differ_are_warned_of(corpus):
     llm = {"model": "m", "base_url": "http://localhost:1/v1", "samples": 3, "temperature": 0.0}
-    values = {"decompose": {"methods": ["uniform", "llm"], "llm": llm}}
+    values = {"decompose": {"method": "llm", "compare": ["uniform"], "llm": llm}}
     assert any("samples = 3 at temperature = 0" in warning for warning in check(config(corpus, **values), ["rewards"]))
     assert not any("temperature" in warning for warning in check(config(corpus, **values), ["split"]))
 
@@ -58,16 +58,18 @@ def test_without_a_test_split_the_run_is_warned(corpus):
 
 
 def test_a_method_to_align_with_must_be_made(corpus):
-    with pytest.raises(InputError, match=r"align.reward_method = 'llm': not among decompose.methods \(uniform\)"):
-        check(config(corpus, decompose={"methods": ["uniform"]}, align={"reward_method": "llm"}))
+    with pytest.raises(InputError, match=r"align.reward_method = 'llm': not among the methods \(uniform\)"):
+        check(config(corpus, decompose={"method": "uniform"}, align={"reward_method": "llm"}))
 
 
 def test_a_reward_model_to_align_with_must_be_made(corpus):
-    values = {"decompose": {"methods": ["rrd", "uniform"]}, "align": {"reward_method": "rrd-direct"}}
+    values = {"decompose": {"method": "uniform", "compare": ["rrd"]}, "align": {"reward_method": "rrd-direct"}}
     with pytest.raises(InputError, match=r"reward models of this run \(rrd, uniform\). Set train_reward.objective to"):
         check(config(corpus, **values))
     unknown = {**values, "align": {"reward_method": "ircr-direct"}}
-    with pytest.raises(InputError, match=r"'ircr-direct': not among decompose.methods \(rrd, uniform\). Add it there"):
+    with pytest.raises(
+        InputError, match=r"'ircr-direct': not among the methods \(rrd, uniform\). Add it to decompose.compare"
+    ):
         check(config(corpus, **unknown))
     distilled = {**values, "align": {"reward_method": "uniform-direct"}}
     with pytest.raises(InputError, match=r"'uniform' is no objective, and its rewards are distilled. Choose one"):
@@ -76,45 +78,51 @@ def test_a_reward_model_to_align_with_must_be_made(corpus):
 
 
 def test_where_both_forms_are_trained_the_advice_is_to_name_another_one(corpus):
-    values = {"decompose": {"methods": ["rudder"]}, "train_reward": {"objective": "both"}}
+    values = {"decompose": {"method": "rudder"}, "train_reward": {"objective": "both"}}
     with pytest.raises(InputError, match=r"to another one \(rudder\)\.$"):
         check(config(corpus, **values, align={"reward_method": "rudder-direct"}))
 
 
 @pytest.mark.parametrize(("methods", "others"), [(["uniform", "rudder"], "uniform"), (["rudder"], "there is none")])
 def test_no_policy_is_aligned_with_a_network_that_reads_whole_dialogues(corpus, methods, others):
-    chosen = config(corpus, decompose={"methods": methods}, train_reward={"objective": "direct"})
+    chosen = config(
+        corpus, decompose={"method": methods[-1], "compare": methods[:-1]}, train_reward={"objective": "direct"}
+    )
     with pytest.raises(InputError, match=f"align: the reward model 'rudder-direct' reads .*{others}.*'both'"):
         check(chosen)
     check(chosen, ["evaluate"])
-    check(config(corpus, decompose={"methods": methods}, train_reward={"objective": "both"}))
+    check(
+        config(corpus, decompose={"method": methods[-1], "compare": methods[:-1]}, train_reward={"objective": "both"})
+    )
 
 
 def test_an_objective_that_no_method_has_is_warned_of(corpus):
     def told(methods, objective):
-        chosen = config(corpus, decompose={"methods": methods}, train_reward={"objective": objective})
+        chosen = config(
+            corpus, decompose={"method": methods[-1], "compare": methods[:-1]}, train_reward={"objective": objective}
+        )
         return [warning for warning in check(chosen) if "train_reward.objective" in warning]
 
     (warning,) = told(["uniform", "sentiment"], "direct")
-    assert "none of decompose.methods (uniform, sentiment) is an objective" in warning
+    assert "none of the methods (uniform, sentiment) is an objective" in warning
     assert not told(["uniform", "rrd"], "direct") and not told(["uniform"], "distilled")
 
 
 @pytest.mark.parametrize("name", ["affect", "rrd-va"])
 def test_a_method_that_looks_at_faces_needs_some(corpus, name):
-    chosen = config(corpus, decompose={"methods": ["uniform", name]})
-    with pytest.raises(InputError, match=f"decompose.methods: '{name}' look at the rater's face, and no session"):
+    chosen = config(corpus, decompose={"method": name, "compare": ["uniform"]})
+    with pytest.raises(InputError, match=f"decompose: '{name}' look at the rater's face, and no session"):
         check(chosen)
     assert check(chosen, ["split"]) is not None
 
 
 def test_a_method_that_listens_to_voices_needs_some_and_a_model(corpus, tmp_path):
-    named = {"methods": ["uniform", "intensity"]}
+    named = {"method": "intensity", "compare": ["uniform"]}
     with pytest.raises(InputError, match=r"no model of vocal intensity is named \(decompose.intensity.model\)"):
         check(config(corpus, decompose=named))
     IntensityModel(np.zeros(5), 0.0).save(tmp_path / "model", {})
     chosen = config(corpus, decompose={**named, "intensity": {"model": tmp_path / "model"}})
-    with pytest.raises(InputError, match=r"decompose\.methods: 'intensity' listen to voices, and no session"):
+    with pytest.raises(InputError, match=r"decompose: 'intensity' listen to voices, and no session"):
         check(chosen)
 
 

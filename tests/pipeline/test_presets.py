@@ -119,13 +119,13 @@ def test_the_prompt_that_hands_out_the_score_asks_for_the_score_as_target_once(t
     llm = {"model": "m", "base_url": "http://localhost:1/v1", "prompt": "paper"}
 
     def told(**decompose) -> list[str]:
-        methods = {"methods": ["uniform", "llm", "llm-multimodal"], **decompose}
+        methods = {"method": "llm-multimodal", "compare": ["uniform", "llm"], **decompose}
         return [text for text in check(Config.model_validate({**values, "decompose": methods})) if "prompt" in text]
 
     (warning,) = told(llm=llm)
     assert "decompose.llm.prompt = 'paper'" in warning and "Set decompose.target to 'score'" in warning
     assert told(llm=llm, target="score") == told(llm={**llm, "prompt": "default"}) == []
-    assert told(llm=llm, methods=["uniform"]) == []
+    assert told(llm=llm, method="uniform", compare=[]) == []
 
 
 def test_a_backbone_that_cannot_be_had_stops_a_run_before_anything_is_asked(tmp_path, monkeypatch):
@@ -134,7 +134,7 @@ def test_a_backbone_that_cannot_be_had_stops_a_run_before_anything_is_asked(tmp_
     values = {"corpus": write_small_corpus(tmp_path / "corpus", sessions=6), "output": tmp_path / "run"}
 
     def checked(stage: str, method: str, **train_reward) -> None:
-        sections = {"train_reward": train_reward, "decompose": {"methods": [method]}}
+        sections = {"train_reward": train_reward, "decompose": {"method": method, "compare": []}}
         check(Config.model_validate({**values, "preset": "paper", **sections}), [stage])
 
     for stage, method in (("train-reward", "uniform"), ("rewards", "rrd"), ("report", "uniform")):
@@ -174,7 +174,10 @@ def test_an_objective_that_the_preset_brings_needs_no_method_that_has_one_and_on
     values = {"corpus": write_small_corpus(tmp_path / "corpus", sessions=6), "output": tmp_path / "run"}
 
     def told(**train_reward) -> list[str]:
-        sections = {"train_reward": {"backbone": "minilm", **train_reward}, "decompose": {"methods": ["uniform"]}}
+        sections = {
+            "train_reward": {"backbone": "minilm", **train_reward},
+            "decompose": {"method": "uniform", "compare": []},
+        }
         warnings = check(Config.model_validate({**values, "preset": "paper", **sections}), ["train-reward"])
         return [text for text in warnings if "objective" in text]
 

@@ -88,7 +88,7 @@ def test_a_chat_message_enters_few_files_on_its_way_to_a_reward(tmp_path):
     said += [{"role": "user", "content": "Great, thanks."}]
     chats = [json.dumps({"id": f"c{n}", "score": 1 + n % 5, "messages": said}) for n in range(12)]
     (tmp_path / "chats.jsonl").write_text("\n".join(chats))
-    (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["sentiment"]\n')
+    (tmp_path / "a.toml").write_text('corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\n')
     outcomes, files = in_a_process(CHAT, tmp_path)
     assert json.loads(outcomes) == {"judge": {"done": 12}, "rewards": {"done": 1}, "split": {"done": 1}}
     entered = files.split()
@@ -98,7 +98,7 @@ def test_a_chat_message_enters_few_files_on_its_way_to_a_reward(tmp_path):
 
 def test_a_section_that_nothing_asks_for_is_not_read_and_one_that_is_wrong_is_told(tmp_path):
     path = tmp_path / "a.toml"
-    path.write_text('corpus = "c"\n[decompose]\nmethods = ["uniform"]\n[align]\nsteps = -1\nbetta = 1\n')
+    path.write_text('corpus = "c"\n[decompose]\nmethod = "uniform"\n[align]\nsteps = -1\nbetta = 1\n')
     config = load_config(path, checked=["decompose"])
     assert config.decompose.methods == ("uniform",)
     with pytest.raises(InputError, match=r"(?s)a.toml.*align.steps = -1.*did you mean") as late:

@@ -22,7 +22,8 @@ rating = "{rating}"
 limit = 24
 workers = 1
 [decompose]
-methods = ["sentiment", "uniform"]
+method = "uniform"
+compare = ["sentiment"]
 [train_reward]
 epochs = 1
 [evaluate]

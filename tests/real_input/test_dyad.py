@@ -23,7 +23,8 @@ validation = 0.0
 test = 0.0
 policy = 0.0
 [decompose]
-methods = ["uniform", "sentiment"]
+method = "sentiment"
+compare = ["uniform"]
 """
 
 

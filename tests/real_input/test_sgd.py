@@ -19,7 +19,8 @@ output = "run"
 [run]
 limit = 60
 [decompose]
-methods = ["sentiment", "rrd"]
+method = "rrd"
+compare = ["sentiment"]
 [train_reward]
 epochs = 1
 [align]

@@ -27,7 +27,7 @@ from apportion.viewer.serve import listening
 from tests.behaviour.command import config, threads
 from tests.behaviour.small import write_small_corpus
 
-TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
 
 
 def write_viewed_run(folder: Path, sessions: int = 12) -> Path:
@@ -55,6 +55,7 @@ def write_report(run: Path, session: str | None = None) -> Path:
             pq.read_table(run / "rewards.parquet"),
             [e for one in corpus.iter_sessions() if session in (None, one.session_id) for e in one.episodes()],
             pq.read_table(run / "splits.parquet"),
+            "sentiment",
         )
     )
     (run / "report.html").write_text(page, encoding="utf-8")

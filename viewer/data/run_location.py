@@ -9,7 +9,13 @@ from typing import Any
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, digest
 from apportion.pipeline.config import load_config
-from apportion.pipeline.results.run_folder import UTTERANCE_TABLES, check_same, read_record, recorded_corpus
+from apportion.pipeline.results.run_folder import (
+    UTTERANCE_TABLES,
+    check_same,
+    read_record,
+    recorded_corpus,
+    remember_corpus,
+)
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
 
 RUN_FILES = ("*.parquet", "*.json", "projections/*.json")
@@ -49,17 +55,19 @@ def open_place(source: Path, corpus: Path | None = None) -> RunPlace:
     a corpus that is gone or whose utterances are not those of the run, a run of no sessions.
     """
     check_path(source)
-    folder = source
+    folder, known = source, corpus
     if source.is_file():
         config = load_config(source)
-        folder, corpus = config.output, corpus or config.corpus
+        folder, known = config.output, corpus or config.corpus
     if not folder.exists():
         raise InputError(f"{folder}: no such folder. Name a run folder, or the configuration (TOML) of a finished run.")
     record = read_record(folder)
-    place = corpus or recorded_corpus(record, folder)
+    place = known or recorded_corpus(record, folder)
     if not place.is_dir():
         raise InputError(f"{place}: no such folder. Name the corpus that the run was made from.")
     check_same(record, folder, place)
+    if corpus is not None:
+        remember_corpus(place, folder)
     if not record.get("sessions"):
         raise InputError(f"{folder}: an empty run: it has no sessions, so there is nothing to look at.")
     return RunPlace(folder.absolute(), place.absolute())

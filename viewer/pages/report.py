@@ -17,7 +17,7 @@ from apportion.viewer.data.session_ref import slugs_by_session
 from apportion.viewer.pages.links import REPORT, Links
 
 router = APIRouter()
-_MARK = re.compile(rf"<!--{MARK}:([0-9a-f]*)-->(?:.*?<!--/{MARK}-->)?")
+_MARK = re.compile(rf"<!--{MARK}:([0-9a-f]*)(?:\.(\d+))?-->(?:.*?<!--/{MARK}-->)?")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
@@ -42,7 +42,8 @@ def html(run: ServedRun, links: Links) -> str:
             return Markup('<p class="note"><a href="{}">{}</a></p>').format(links.page("index"), told)
         if found[1] not in slugs:
             return found[0]
-        return Markup('<p class="small"><a href="{}">Open in the viewer</a></p>').format(links.session(slugs[found[1]]))
+        address = links.session(slugs[found[1]], int(found[2]) if found[2] else None)
+        return Markup('<p class="small"><a href="{}">Open in the viewer</a></p>').format(address)
 
     return _MARK.sub(link, text)
 

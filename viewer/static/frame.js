@@ -11,11 +11,6 @@
   document.addEventListener("DOMContentLoaded", () => {
     const button = document.querySelector("[data-theme-toggle]");
     button.hidden = false;
-    // Where the bar is wider than the screen, what is open is in sight.
-    for (const bar of document.querySelectorAll(".bar nav, .tabs ul")) {
-      const open = bar.querySelector("[aria-current]");
-      if (open) bar.scrollLeft = open.offsetLeft + open.offsetWidth - bar.offsetLeft - bar.clientWidth;
-    }
     button.addEventListener("click", () => {
       const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
       root.dataset.theme = dark ? "light" : "dark";

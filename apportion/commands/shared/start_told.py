@@ -53,8 +53,8 @@ def facts(corpus: Corpus, sessions: list[Session]) -> Iterator[str]:
     yield f"recorded   {recorded or 'nothing'}"
 
 
-def told(report: ImportReport | None, out: Path, weak: list[str]) -> list[str]:
-    """What the import left out, took for something, or warns of; ``weak`` is about comparisons, which are not made."""
+def told(report: ImportReport | None, out: Path) -> list[str]:
+    """What the import left out, took for something, or warns of."""
     if report is None:
         return []
     from apportion.corpus.account import account_lines
@@ -66,7 +66,7 @@ def told(report: ImportReport | None, out: Path, weak: list[str]) -> list[str]:
         "chosen": list(report.recordings.chosen),
         "left out": [str(one) for one in report.left_out],
         "problem": [str(one) for one in report.problems],
-        "warning": [*report.recordings.warnings, *(text for text in report.warnings if text not in weak)],
+        "warning": [*report.recordings.warnings, *report.warnings],
     }
     told = [line for title, lines in parts.items() for line in some(title, lines, MOST_TOLD, where)]
     return [*account_lines(report.account), *told]
@@ -102,7 +102,7 @@ def rewards_made(out: Path, rated: int, weak: list[str]) -> int:
     for method, many in summary.unjudged.items():
         click.echo(
             f"no rewards by {method} in {_many(many, 'session')}: nothing to judge by there, as where nobody answers. "
-            f'In {out / CONFIG}, methods = ["uniform"] gives equal shares of a score'
+            f'In {out / CONFIG}, method = "uniform" gives equal shares of a score'
         )
     for method, rewards in made.items():
         told = f"rewards    {method}: {_many(rewards.turns, 'turn')} of {_many(rewards.episodes, 'episode')}"

@@ -26,6 +26,14 @@ def is_answered() -> bool:
     return not _SILENT.get() and sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def say(question: str, usual: str) -> str | None:
+    """What a person types, ``usual`` for Enter; None where no terminal is there."""
+    if not is_answered():
+        return None
+    print(f"{question} [{usual}]: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip() or usual
+
+
 def choose(question: str, answers: Sequence[str]) -> str | None:
     """The answer that a person chose by its number; None where no terminal is there, or none was chosen."""
     if not is_answered():

@@ -28,7 +28,9 @@ def test_init_writes_what_a_newcomer_needs_and_all_where_asked(tmp_path, capsys,
 
     lines, keys = written()
     assert len(keys) == 12 and len(lines) < 40 and max(map(len, lines)) <= 140
-    assert {"corpus", "output", "rating", "seeds", "methods", "budget_usd", "allow_host", "policy"} <= set(keys)
+    assert {"corpus", "output", "rating", "seeds", "method", "compare", "budget_usd", "allow_host", "policy"} <= set(
+        keys
+    )
     short = load_config(tmp_path / "a.toml")
     _, every = written("--all")
     assert len(every) > 250 and set(keys) <= set(every)

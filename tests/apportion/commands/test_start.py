@@ -162,7 +162,7 @@ def test_where_nobody_answers_nothing_is_judged_and_equal_shares_are_named(here,
     rows = [{"role": "user", "content": "Where is my parcel?"}, {"role": "assistant", "content": "It comes today."}]
     (here / "chats.jsonl").write_text(json.dumps({"messages": rows, "score": 4, "low": 1, "high": 5, "language": "en"}))
     code, out, _ = start(capsys, "chats.jsonl")
-    assert code == 1 and "no rewards by reactions-en in 1 session" in out and 'methods = ["uniform"]' in out
+    assert code == 1 and "no rewards by reactions-en in 1 session" in out and 'method = "uniform"' in out
 
 
 def test_control_characters_do_not_reach_the_terminal(here, capsys):

@@ -1,3 +1,4 @@
+import io
 import json
 import sys
 from importlib.metadata import EntryPoint
@@ -8,6 +9,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.chat import import_corpus as import_chat
 from apportion.corpus.importers.registry import KINDS, find_importer, options_of
+from apportion.corpus.writer import OtherCorpusError, options_before
 from apportion.foundation.errors import ApportionError, InputError
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}], "score": 4}
@@ -101,6 +103,17 @@ def test_the_report(source, tmp_path):
     assert json.loads(json.dumps(report.to_json()))["left_out"][0]["session_id"] == "log-0003"
 
 
+def test_a_rating_called_score_is_asked_for_its_name_on_a_terminal_and_told_elsewhere(source, tmp_path, monkeypatch):
+    out = tmp_path / "corpus"
+    assert "a language model that is asked is told that name: -o name=" in str(import_to("chat", source, out, SCALE))
+    monkeypatch.setattr("apportion.corpus.importers.reading.asking.is_answered", lambda: True)
+    for typed, name in (("csat\n", "csat"), ("\n", "score")):
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        report = import_to("chat", source, out, SCALE, overwrite=True)
+        assert Corpus.open(out).rating_names() == [name] and "is told that name" not in str(report)
+        assert options_before(out, source) == {**SCALE, "name": name}
+
+
 def test_the_same_import_may_run_again_after_an_interruption(source, tmp_path):
     import_to("chat", source, tmp_path / "corpus", SCALE)
     (tmp_path / "corpus" / "sessions.parquet").unlink()
@@ -108,11 +121,13 @@ def test_the_same_import_may_run_again_after_an_interruption(source, tmp_path):
     assert len(Corpus.open(tmp_path / "corpus").session_ids()) == 2
 
 
-@pytest.mark.parametrize("change", [{"low": "0"}, {"name": "x"}])
-def test_another_import_does_not_replace_it_unasked(source, tmp_path, change):
+@pytest.mark.parametrize(
+    ("change", "told"), [({"low": "0"}, r"low: 1 before, 0 now"), ({"name": "x"}, r"name: none before, x now")]
+)
+def test_another_import_does_not_replace_it_unasked(source, tmp_path, change, told):
     import_to("chat", source, tmp_path / "corpus", SCALE)
     with pytest.raises(
-        InputError, match=r"not empty and does not come from this import or simulation.*overwrite its tables"
+        OtherCorpusError, match=rf"does not come from this import or simulation \({told}\).*overwrite its tables"
     ):
         import_to("chat", source, tmp_path / "corpus", SCALE | change)
     import_to("chat", source, tmp_path / "corpus", SCALE | change, overwrite=True)

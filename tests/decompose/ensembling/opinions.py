@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from apportion.corpus.session import Episode
 from apportion.decompose.ensembling.component import Component
+from apportion.decompose.reactions.model import PooledRidge, ReactionModel
 from apportion.foundation.arrays import Floats
 from tests.evaluation.made_up import episode
 from tests.reward_model.tiny import episode as of_texts
@@ -34,6 +36,15 @@ def opinion(
     known, blur = (0.0, 1.0) if np.isinf(noise) else (1.0, noise)
     values = {e.key: known * worth[e.session_id] + blur * rng.normal(size=len(e.target_turns)) for e in episodes}
     return Component(name, values, **declared)
+
+
+def learnt(source: Component, episodes: list[Episode], settled: float = 0.5) -> Component:
+    """The same as if scores had taught it, that settle so much of what turns are worth."""
+    mean, zeros = float(np.mean([e.score for e in episodes])), np.zeros(1)
+    ridge = PooledRidge(zeros, zeros, 1.0, 0.0, zeros, zeros, zeros)
+    left_out = {e.key: mean + 5 * float(source.values[e.key].mean()) for e in episodes}
+    shares = np.array([settled / 2, settled, 1.5 * settled])
+    return replace(source, learnt=ReactionModel(zeros, zeros, ridge, 0.0, (), left_out, shares, np.ones(3) / 3))
 
 
 def felt(count: int, seed: int = 3) -> tuple[list[Episode], list[float]]:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.decompose.ensembling.component import APART, Component, agreement, standardised, turn_opinions
-from tests.decompose.ensembling.opinions import dialogues, opinion
+from apportion.decompose.ensembling.component import Component, standardised, trust_in, turn_opinions
 from tests.evaluation.made_up import episode, rewards
 
 EPISODES = [episode(name, 3, 50.0) for name in ("s0", "s1", "s2")]
@@ -43,27 +42,5 @@ def test_standardised_values_have_mean_zero_and_spread_one_or_are_zero(values: l
     assert (found == 0).all() or (abs(known.mean()) < 1e-6 and known.std() == pytest.approx(1.0))
 
 
-def test_agreement_is_the_correlation_within_dialogues_and_of_what_both_know() -> None:
-    episodes, worth = dialogues(60)
-    one, other = opinion("a", episodes, worth, 0.0), opinion("b", episodes, worth, 1.0)
-    moved = Component("a", {key: 3 * of + 7 for key, of in one.values.items()})  # levels and scales are taken away
-    found = agreement([one, other])
-    expected = np.mean([np.corrcoef(one.values[e.key], other.values[e.key])[0, 1] for e in episodes])
-    np.testing.assert_allclose(found, agreement([moved, other]))
-    assert found[0, 1] == found[1, 0] == pytest.approx((1 - APART) * expected)
-    assert agreement([Component("a", {}), other])[0, 1] == 0.0
-
-
-@given(st.integers(2, 6), st.integers(0, 10_000))
-def test_agreement_of_any_sources_is_a_matrix_that_correlations_can_have(count: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    episodes, worth = dialogues(6, seed, turns=3)
-    sources = [
-        Component(
-            str(i), {e.key: rng.choice([worth[e.session_id], -worth[e.session_id]]) for e in episodes[: 1 + i % 5]}
-        )
-        for i in range(count)
-    ]
-    found = agreement(sources)
-    assert np.linalg.eigvalsh(found).min() > APART / 2
-    np.testing.assert_allclose(found, found.T)
+def test_a_hundred_dialogues_are_trusted_half_as_far_as_what_judges_itself() -> None:
+    assert [trust_in(count) for count in (0, 100, 300)] == [0.0, 0.5, 0.75]

@@ -112,7 +112,7 @@ def judgements() -> pa.Table:
 
 def test_it_is_fitted_as_any_method_is_and_tells_what_it_learnt() -> None:
     episodes = SplitEpisodes(EPISODES, splits_of(EPISODES))
-    how = TrainingConfig(DecomposeSettings(methods=("llm-student",)), small(), 7)
+    how = TrainingConfig(DecomposeSettings(method="llm-student"), small(), 7)
     with pytest.raises(UnitError, match="'llm-student': no reaction was read"):
         fit_decomposer("llm-student", TrainingData(episodes), how, ignore)
     with pytest.raises(UnitError, match="'llm-student': llm has judged no session"):

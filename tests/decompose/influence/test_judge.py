@@ -28,8 +28,8 @@ def folder(tmp_path_factory):
     return str(path)
 
 
-def settings(folder, methods=("influence",), llm=None, **influence):
-    return DecomposeSettings(methods=methods, influence={"model": folder, **influence}, llm=llm or {})
+def settings(folder, method="influence", llm=None, **influence):
+    return DecomposeSettings(method=method, influence={"model": folder, **influence}, llm=llm or {})
 
 
 def values(folder, episode=EPISODE, **influence):
@@ -134,14 +134,14 @@ def test_no_model_is_told_before_any_work(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         check_influence(settings(str(tmp_path / "none")))
     with pytest.raises(InputError, match="intents"):
-        check_influence(settings(None, ("influence-served",), intents=tmp_path / "none"))
-    check_influence(settings(None, ("uniform",), intents=tmp_path / "none"))
-    check_influence(settings(None, ("influence-served",)))
+        check_influence(settings(None, "influence-served", intents=tmp_path / "none"))
+    check_influence(settings(None, "uniform", intents=tmp_path / "none"))
+    check_influence(settings(None, "influence-served"))
 
 
 def served(server, cache=None, **llm):
     with serving(server):
-        chosen = settings(None, ("influence-served",), {"base_url": server.url, "model": "m", "max_retries": 0, **llm})
+        chosen = settings(None, "influence-served", {"base_url": server.url, "model": "m", "max_retries": 0, **llm})
         with LLMSession(chosen.llm, cache=cache) as asker:
             return judge_served(EPISODE, None, chosen, asker), requests_for(SESSION, None, None, chosen)
 
@@ -166,12 +166,12 @@ def test_names_stay_here_where_pseudonyms_are_asked_for():
         one, turns=tuple(replace(t, speaker="Winifred" if t.speaker == "USER" else t.speaker) for t in one.turns)
     )
     one = replace(one, ratings=(replace(one.ratings[0], rater="Winifred"),))
-    chosen = settings(None, ("influence-served",), {"pseudonyms": True})
+    chosen = settings(None, "influence-served", {"pseudonyms": True})
     shown = [m.content for request, _ in requests_for(one, None, None, chosen) for m in request.messages]
     assert shown and not any("Winifred" in text for text in shown)
 
 
 def test_a_server_s_bare_prompts_are_written_by_the_tokenizer_that_is_named(folder):
-    chosen = settings(None, ("influence-served",), endpoint="completions", tokenizer=folder)
+    chosen = settings(None, "influence-served", endpoint="completions", tokenizer=folder)
     bare = [request.messages[0].content for request, _ in requests_for(SESSION, None, None, chosen)]
     assert all(text.startswith("<|begin|><|user|>") and text.endswith("<|assistant|>") for text in bare)

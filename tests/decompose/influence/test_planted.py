@@ -29,7 +29,7 @@ def played(number):
 
 def told_apart(folder, **chosen):
     """How often an utterance that decides has a larger value than one that does not, and the mean of either."""
-    settings = DecomposeSettings(methods=("influence",), influence={"model": folder, **chosen})
+    settings = DecomposeSettings(method="influence", influence={"model": folder, **chosen})
     deciding, idle = [], []
     for number in range(1000, 1015):
         session, decided = played(number)

@@ -86,7 +86,7 @@ def test_the_scale_of_a_corpus_says_nothing(low: float, width: float, turned: bo
 
 def test_a_corpus_is_judged_without_a_look_at_its_scores(learnt: Prior, tmp_path: Path) -> None:
     write_prior(tmp_path / "m.safetensors", learnt)
-    settings = DecomposeSettings(methods=("prior",), reaction={"pretrained": tmp_path / "m.safetensors"})
+    settings = DecomposeSettings(method="prior", reaction={"pretrained": tmp_path / "m.safetensors"})
     episodes, felt = reacted(20)
 
     def judged(these: list[Episode]) -> pa.Table:

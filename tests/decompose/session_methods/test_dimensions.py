@@ -38,7 +38,7 @@ def judged(session_, **weights):
     server = OpenAIServer(answer=answer)
     with serving(server):
         chosen = DecomposeSettings(
-            methods=("sotopia-rl",),
+            method="sotopia-rl",
             llm={"model": "m", "base_url": server.url, "max_retries": 0},
             **({"sotopia_rl": {"weights": weights}} if weights else {}),
         )
@@ -62,7 +62,7 @@ def test_it_is_the_weighted_mean_of_score_times_attribution():
 
 
 def test_every_request_is_listed_before():
-    chosen = DecomposeSettings(methods=("sotopia-rl",))
+    chosen = DecomposeSettings(method="sotopia-rl")
     listed = requests_for(rated(), "GOAL", None, chosen)
     assert [meta.name for _, meta in listed] == list(GIVEN)
     _, server = judged(rated())

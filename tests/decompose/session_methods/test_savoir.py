@@ -50,7 +50,7 @@ def episode(acts, name="GOAL", higher_is_better=True):
 
 
 def judged(name, given, played, **chosen):
-    settings = DecomposeSettings(methods=(name,), savoir=chosen)
+    settings = DecomposeSettings(method=name, savoir=chosen)
     found = find_method(name).resolve()(given, None, settings, None, played)
     assert [judgement.turn for judgement in found] == list(given.target_turns)
     return found

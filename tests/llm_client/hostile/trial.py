@@ -28,7 +28,7 @@ output = "run"
 workers = 1
 prices = "prices.toml"
 [decompose]
-methods = ["llm"]
+method = "llm"
 [decompose.llm]
 base_url = "{url}"
 model = "m"

@@ -79,7 +79,7 @@ def test_several_ratings_must_be_chosen_from(corpus):
 
 def test_no_rating_at_all(corpus):
     with_ratings(corpus, lambda rows: [])
-    with pytest.raises(InputError, match=r"no ratings, so there is no score.*decompose\.methods = \['reactions-en'\]"):
+    with pytest.raises(InputError, match=r"no ratings, so there is no score.*decompose\.method = 'reactions-en'"):
         take_in(config(corpus))
 
 

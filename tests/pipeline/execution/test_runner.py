@@ -23,11 +23,11 @@ from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.stages.planned import plan
 
-TEXT = 'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+TEXT = 'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
 ALIGNED = """corpus = "corpus"
 output = "run"
 [decompose]
-methods = ["uniform"]
+method = "uniform"
 [train_reward]
 epochs = 1
 head_hidden_size = 8

@@ -33,7 +33,9 @@ def test_shards_hold_every_unit_once_and_are_no_more_than_asked_for(shards):
 
     class FakeEngine:
         plan = p
-        config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "llm", "llm-multimodal")}})
+        config = Config.model_validate(
+            {"corpus": "c", "decompose": {"method": "llm-multimodal", "compare": ("uniform", "llm")}}
+        )
         sessions = dict.fromkeys("ab")
         corpus = SimpleNamespace(root=Path("c"))
         at_once = Engine.at_once
@@ -90,7 +92,7 @@ output = "run"
 llm_shard_count = 2
 llm_shard_timeout_s = {}
 [decompose]
-methods = ["llm"]
+method = "llm"
 [decompose.llm]
 base_url = "{}"
 model = "m"

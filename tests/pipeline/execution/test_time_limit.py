@@ -21,7 +21,7 @@ def session(name, text="hello"):
 
 class FakeEngine:
     def __init__(self, sessions=12, text="hello", run=None, audit=0, **llm):
-        decompose = {"methods": ("uniform", "llm"), "llm": llm, "audit": {"sessions": audit}}
+        decompose = {"method": "llm", "compare": ("uniform",), "llm": llm, "audit": {"sessions": audit}}
         self.config = Config.model_validate({"corpus": "c", "rating": "mood", "decompose": decompose, "run": run or {}})
         self.sessions = {f"s{n}": session(f"s{n}", text) for n in range(sessions)}
         self.plan = Plan(STAGES, self.config, self.sessions)

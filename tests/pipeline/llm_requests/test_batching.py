@@ -130,7 +130,11 @@ def test_a_dry_run_prices_the_batch(folder):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('["llm", "llm-multimodal"]', '["uniform"]', "none of decompose.methods (uniform) asks a language model"),
+        (
+            'method = "llm-multimodal"\ncompare = ["llm"]',
+            'method = "uniform"',
+            "none of the methods (uniform) asks a language model",
+        ),
         ("[decompose.llm]", '[decompose.llm]\nprovider = "recorded"', "recorded replies are asked of no server"),
     ],
 )

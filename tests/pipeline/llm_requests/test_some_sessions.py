@@ -108,7 +108,7 @@ def test_what_was_not_asked_for_is_not_lacking_in_the_evaluation(folder, apporti
 
     write_small_corpus(folder / "corpus", sessions=12)
     text = (
-        'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+        'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
         "[train_reward]\nepochs = 1\n[evaluate]\nbootstrap = 100\n"
     )
     path = config(folder, text.format("some"))

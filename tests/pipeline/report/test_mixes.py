@@ -13,7 +13,7 @@ def test_a_source_s_weight_interval_and_reason_stand_on_the_page() -> None:
     section = page[page.index("What each source weighs") :]
     section = section[: section.index("</section>")]
     assert "0.720 <small>[0.610, 0.850]</small>" in section and "−0.010 <small>[−0.050, 0.020]</small>" in section
-    assert "it foretells no left-out score: the interval holds zero" in section
+    assert "is held back: its larger values go with lower scores" in section
     assert "&lt;b&gt;prior" in section and "<b>prior" not in section
     assert '<a href="#sources">' in page
 

@@ -17,8 +17,9 @@ from apportion.corpus.session import Episode, Turn
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from apportion.pipeline.report.colours import colour_class
+from apportion.pipeline.report.highlights import seed_spread, turns_to_look_at
 from apportion.pipeline.report.page import ReportInputs, Sample, render_report
-from apportion.pipeline.report.sessions import session_views
+from apportion.pipeline.report.sessions import HeldOut, held_out, marked, session_views
 from tests.pipeline.report_inputs import METHODS, made_up_inputs, made_up_rewards
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -112,7 +113,7 @@ def test_a_signal_alone_has_a_height_of_its_own(inputs: ReportInputs) -> None:
             row["reward"] *= factor if row["method"] == "sentiment-raw" else 1.0
         table = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
         colours = {name: colour_class(name) for name in kinds}
-        view = session_views(inputs.episodes, table, inputs.splits, colours)["shown"][0]
+        view = session_views(held_out(inputs.episodes, table, inputs.splits), colours)["shown"][0]
         assert ("a signal alone has a height of its own" in view["largest"]) == ("sentiment-raw" in kinds)
         return view["strips"]
 
@@ -232,19 +233,23 @@ def test_the_examples_are_the_ends_of_the_scale_and_the_most_disputed_of_the_tes
         [{"session_id": i, "split": "train" if i == "chat-000" else "test"} for i in ids], schema=inputs.splits.schema
     )
     colours = {"rrd": "m2", "uniform": "m4"}
-    views = session_views(episodes, disputed(episodes, "chat-005"), splits, colours)
+    views = session_views(held_out(episodes, disputed(episodes, "chat-005"), splits), colours)
     assert {view["why"]: view["session_id"] for view in views["shown"]} == {
         "the lowest score": "chat-003", "the highest score": "chat-002", "methods disagree most": "chat-005",
     }  # fmt: skip
     assert views["in_all"] == 6 and {view["split"] for view in views["shown"]} == {"test"}
     # Without a test split those of the next one.
     train = splits.set_column(1, "split", pa.array(["train"] * 6))
-    assert session_views(episodes, disputed(episodes, ""), train, colours)["shown"][0]["session_id"] == "chat-000"
+    assert (
+        session_views(held_out(episodes, disputed(episodes, ""), train), colours)["shown"][0]["session_id"]
+        == "chat-000"
+    )
 
 
 def test_where_nobody_scored_and_no_methods_differ_one_session_is_an_example(inputs: ReportInputs) -> None:
     episodes = tuple(replace(e, rating=replace(e.rating, low=0.0, high=0.0, score=0.0)) for e in inputs.episodes)
-    views = session_views(episodes, made_up_rewards(inputs.episodes, 3.0, 0.0, ("rrd",)), inputs.splits, {"rrd": "m2"})
+    rewards = made_up_rewards(inputs.episodes, 3.0, 0.0, ("rrd",))
+    views = session_views(held_out(episodes, rewards, inputs.splits), {"rrd": "m2"})
     assert [(view["why"], view["score"]) for view in views["shown"]] == [("an example", "")]
 
 
@@ -279,6 +284,53 @@ def test_missing_rewards_draw_nothing(inputs: ReportInputs) -> None:
     row = inputs.rewards.slice(0, 1)
     empty = row.set_column(row.schema.get_field_index("reward"), "reward", pa.array([None], pa.float64()))
     outline(render_report(replace(inputs, rewards=empty)))
+
+
+def test_five_turns_are_the_ends_of_the_method_s_rewards_and_the_most_disputed_of_others(inputs: ReportInputs) -> None:
+    """Each of a session of its own while there are some, and told apart from ones that a method pays alike."""
+    seen = held_out(inputs.episodes, inputs.rewards, inputs.splits)
+    turns = turns_to_look_at("llm", seen)
+    assert [turn.why.partition(":")[0] for turn in turns] == ["Best", "Best", "Worst", "Worst", "Most disputed"]
+    paid = [r for r in inputs.rewards.to_pylist() if r["method"] == "llm" and r["session_id"] in set(ids_of(seen))]
+    best = max(paid, key=lambda row: row["reward"])
+    assert (turns[0].session_id, turns[0].turn) == (best["session_id"], best["turn"])
+    assert turns[0].mark == f"{marked(best['session_id'])}.{best['turn']}" and turns[0].command.endswith(
+        turns[0].session_id
+    )
+    assert len({turn.session_id for turn in turns}) == min(5, len(set(ids_of(seen))))
+    assert [turn.why.partition(":")[0] for turn in turns_to_look_at("uniform", seen)] == ["Most disputed"]
+    alone = inputs.rewards.filter(pa.array([m == "uniform" for m in inputs.rewards["method"].to_pylist()]))
+    assert turns_to_look_at("uniform", held_out(inputs.episodes, alone, inputs.splits)) == []
+
+
+def ids_of(seen: HeldOut) -> list[str]:
+    return [episode.session_id for episode in seen.episodes]
+
+
+def test_the_spread_between_seeds_is_that_of_a_turn_s_reward(inputs: ReportInputs) -> None:
+    row = inputs.rewards.slice(0, 1).to_pylist()[0]
+    rows = [
+        row | {"turn": t, "seed": seed, "reward": value}
+        for t, values in ((0, (0.0, 0.2)), (2, (1.0, 1.2)))
+        for seed, value in enumerate(values)
+    ]
+    both = pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+    found = seed_spread(both, row["method"])
+    assert found is not None and found.seeds == 2
+    assert found.within == pytest.approx(0.02**0.5) and found.between == pytest.approx(0.5**0.5)
+    assert seed_spread(both.filter(pa.array([r["seed"] == 0 for r in rows])), row["method"]) is None
+    alike = [one | {"reward": float(one["turn"])} for one in rows]
+    assert seed_spread(pa.Table.from_pylist(alike, schema=REWARDS.arrow), row["method"]) is None
+
+
+def test_the_conclusion_comes_first_then_at_most_three_tables_and_the_rest_is_folded(page: str) -> None:
+    top, _, rest = page.partition("<summary>All the rest")
+    order = [
+        top.index(f"<h3>{title}") for title in ("What was asked", "What can be trusted", "Which method", "Next step")
+    ]
+    assert order == sorted(order) and 1 <= top.count("<table") <= 3 and "<table" in rest
+    assert top.count("<li><b>") == 5 and "Calibration of the session score" not in top
+    assert page.count("too few to tell methods apart") == 1
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -354,7 +406,7 @@ def test_a_run_without_an_evaluation_or_rewards_says_why(inputs: ReportInputs) -
         render_report(replace(inputs, evaluation=None, rewards=None, missing=missing, unfinished={"align"}))
     )
     text = " ".join(found.text.split())
-    assert "No evaluation. left out: last_stage = 'rewards'" in text and "No rewards. failed: <no disk>" in text
+    assert "No evaluation: left out: last_stage = 'rewards'" in text and "No rewards: failed: <no disk>" in text
     assert "evaluation" not in found.ids and "No session has rewards." in text and "Policy (up to a failure)" in text
     assert f"Rating {inputs.rating}" in text
 

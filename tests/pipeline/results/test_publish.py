@@ -12,7 +12,7 @@ from apportion.pipeline.execution.shards import finish, run_shard
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
 
-TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform", "sentiment"]\n'
+TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
 
 
 @pytest.fixture(scope="module")

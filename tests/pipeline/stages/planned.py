@@ -22,7 +22,7 @@ def config(
             "corpus": "c",
             "rating": "mood",
             "seeds": seeds,
-            "decompose": {"methods": methods, **decompose},
+            "decompose": {"method": methods[-1], "compare": methods[:-1], **decompose},
             "train_reward": {"objective": objective},
         }
     )
@@ -30,7 +30,13 @@ def config(
 
 def plan(methods: tuple[str, ...], seeds: tuple[int, ...] = (0, 1), **train: object) -> Plan:
     config = Config.model_validate(
-        {"corpus": "c", "rating": "mood", "seeds": seeds, "decompose": {"methods": methods}, "train_reward": train}
+        {
+            "corpus": "c",
+            "rating": "mood",
+            "seeds": seeds,
+            "decompose": {"method": methods[-1], "compare": methods[:-1]},
+            "train_reward": train,
+        }
     )
     sessions = {s.session_id: s for s in (session("a", recorded=True), session("b"), session("c", rated=False))}
     return Plan(STAGES, config, sessions)

@@ -4,14 +4,18 @@ from apportion.pipeline.stages.align import ALIGN, aligned_method
 
 
 def test_the_policy_is_aligned_with_the_chosen_method_or_the_last():
-    config = {"corpus": "c", "decompose": {"methods": ("uniform", "rrd")}}
+    config = {"corpus": "c", "decompose": {"method": "rrd", "compare": ("uniform",)}}
     assert aligned_method(Config.model_validate(config)) == "rrd"
     assert aligned_method(Config.model_validate({**config, "align": {"reward_method": "uniform"}})) == "uniform"
 
 
 def test_a_method_s_name_means_its_distilled_reward_model_or_the_only_one():
     def aligned(objective, name=None):
-        config = {"corpus": "c", "decompose": {"methods": ("uniform", "rrd")}, "train_reward": {"objective": objective}}
+        config = {
+            "corpus": "c",
+            "decompose": {"method": "rrd", "compare": ("uniform",)},
+            "train_reward": {"objective": objective},
+        }
         return aligned_method(Config.model_validate({**config, "align": {"reward_method": name}}))
 
     assert aligned("both") == aligned("both", "rrd") == "rrd"

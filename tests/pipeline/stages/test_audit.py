@@ -11,7 +11,7 @@ import pytest
 from apportion.evaluation.robustness.rank_stability import stability, stability_table
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.pipeline.report.page import render_report
-from tests.behaviour.command import apportion, config, in_process
+from tests.behaviour.command import apportion, chosen_methods, config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.evaluation.robustness.test_rank_stability import CLEAN, SWAPPED, TITLES, TURNED, table
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -22,8 +22,7 @@ output = "run"
 [run]
 workers = 1
 [decompose]
-methods = {}
-[decompose.llm]
+{}[decompose.llm]
 base_url = "{}"
 model = "m"
 max_retries = 0
@@ -57,17 +56,19 @@ def folder(tmp_path):
 def audit(folder, monkeypatch):
     here = partial(in_process, monkeypatch)
 
-    def audit(server, *options, methods='["llm"]', way=here):
-        return way("run", "--only", "audit", config(folder, TEXT.format(methods, server.url)), *options)
+    def audit(server, *options, methods=("llm",), way=here):
+        return way(
+            "run", "--only", "audit", config(folder, TEXT.format(chosen_methods(*methods), server.url)), *options
+        )
 
     return audit
 
 
 def test_an_audit_that_nobody_can_answer_is_told_and_left_out(folder, monkeypatch):
-    text = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethods = ["uniform"]\n[decompose.audit]\nsessions = 3\n'
+    text = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "uniform"\n[decompose.audit]\nsessions = 3\n'
     done = in_process(monkeypatch, "run", config(folder, text), "--dry-run")
     assert done.returncode == 0
-    assert "sessions = 3: set, but none of decompose.methods (uniform) asks a language model" in done.stdout
+    assert "sessions = 3: set, but none of the methods (uniform) asks a language model" in done.stdout
     assert re.search(r"stability +0 ", done.stdout)
 
 
@@ -126,9 +127,9 @@ def test_other_commands_do_not_audit_unasked_and_keep_what_was_audited(folder, a
 @pytest.mark.parametrize(
     ("methods", "options", "told"),
     [
-        ('["uniform"]', (), "none of them asks a language model, so there is nothing to audit. Add llm"),
-        ('["llm"]', ("--sessions", "0"), "--sessions"),
-        ('["llm"]\naudit.method = "llm-multimodal"', (), "is not among decompose.methods (llm)"),
+        (("uniform",), (), "none of them asks a language model, so there is nothing to audit. Add llm"),
+        (("llm",), ("--sessions", "0"), "--sessions"),
+        (("llm-multimodal", 'llm"\naudit.method = "sentiment'), (), "is not among the methods"),
     ],
 )
 def test_an_audit_that_makes_no_sense_is_refused(audit, methods, options, told):

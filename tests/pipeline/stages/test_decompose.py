@@ -45,8 +45,8 @@ def test_a_closed_fit_does_not_depend_on_the_reward_model_s_settings():
 
 
 def test_another_method_s_settings_leave_a_judgement_valid():
-    config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "llm")}})
-    other = Config.model_validate({"corpus": "c", "decompose": {"methods": ("llm",), "llm": {"model": "another"}}})
+    config = Config.model_validate({"corpus": "c", "decompose": {"method": "llm", "compare": ("uniform",)}})
+    other = Config.model_validate({"corpus": "c", "decompose": {"method": "llm", "llm": {"model": "another"}}})
     stage = BY_NAME["judge"]
     assert stage.settings(config, Unit("a", "uniform")) == stage.settings(other, Unit("a", "uniform"))
     assert stage.settings(config, Unit("a", "llm")) != stage.settings(other, Unit("a", "llm"))
@@ -55,7 +55,7 @@ def test_another_method_s_settings_leave_a_judgement_valid():
 def test_how_a_reply_is_fetched_is_no_part_of_its_identity():
     stage = BY_NAME["judge"]
     one, two = (
-        Config.model_validate({"corpus": "c", "decompose": {"methods": ("llm",), "llm": {"concurrency": n}}})
+        Config.model_validate({"corpus": "c", "decompose": {"method": "llm", "llm": {"concurrency": n}}})
         for n in (2, 9)
     )
     assert stage.settings(one, Unit("a", "llm")) == stage.settings(two, Unit("a", "llm"))

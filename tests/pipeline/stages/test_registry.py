@@ -24,7 +24,7 @@ def test_units_are_those_that_apply():
 
 
 def test_where_nobody_scored_what_works_on_scores_has_no_units():
-    config = Config.model_validate({"corpus": "c", "decompose": {"methods": ("uniform", "rrd")}})
+    config = Config.model_validate({"corpus": "c", "decompose": {"method": "rrd", "compare": ("uniform",)}})
     sessions = {"c": session("c", rated=False)}
     reasons = LeftOut(STAGES, config, sessions)
     bare = Plan(STAGES, config, sessions, reasons)
@@ -38,7 +38,7 @@ def test_where_nobody_scored_what_works_on_scores_has_no_units():
 
 def test_with_another_runs_reward_model_the_policy_needs_none_of_this_one():
     sessions = {"a": session("a")}
-    config = {"corpus": "c", "rating": "mood", "decompose": {"methods": ("uniform",)}}
+    config = {"corpus": "c", "rating": "mood", "decompose": {"method": "uniform"}}
     for align, needs in (({}, {"split", "train-reward"}), ({"reward_model": "elsewhere"}, {"split"})):
         made = Plan(STAGES, Config.model_validate({**config, "align": align}), sessions)
         (unit,) = made.units["align"]

@@ -17,7 +17,8 @@ from tests.viewer.runs import served
 EVALUATED = """corpus = "{corpus}"
 output = "run"
 [decompose]
-methods = ["uniform", "sentiment"]
+method = "sentiment"
+compare = ["uniform"]
 [train_reward]
 backbone = "{backbone}"
 max_tokens = 32

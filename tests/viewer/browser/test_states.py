@@ -88,7 +88,7 @@ def unscored(tmp_path_factory):
     messages = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
     (folder / "chats.jsonl").write_text("\n".join(json.dumps({"id": f"c{n}", "messages": messages}) for n in range(4)))
     import_to("chat", folder / "chats.jsonl", folder / "chats")
-    text = 'corpus = "chats"\noutput = "run"\n[decompose]\nmethods = ["reactions-en"]\n'
+    text = 'corpus = "chats"\noutput = "run"\n[decompose]\nmethod = "reactions-en"\n'
     run_locally(load_config(config(folder, text)), ["rewards"], quiet=True)
     with served(folder / "run") as running:
         yield running

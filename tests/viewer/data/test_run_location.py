@@ -30,9 +30,20 @@ def test_a_folder_and_its_configuration_are_the_same_run(run):
 
 def test_a_run_of_an_older_version_needs_its_corpus(run):
     change(run, corpus=None)
+    (run / "corpus.path").unlink()
     with pytest.raises(InputError, match=r"older version, which does not say where its corpus is\. Add --corpus"):
         open_place(run)
     assert open_place(run, run.parent / "corpus").corpus == run.parent / "corpus"
+
+
+def test_a_run_moved_without_its_corpus_finds_it_and_remembers_another(viewed_run, run, tmp_path):
+    (run.parent / "corpus").rename(tmp_path / "elsewhere")
+    assert open_place(run).corpus == viewed_run.parent / "corpus"
+    for given in (tmp_path / "elsewhere", None):
+        assert open_place(run, given).corpus == tmp_path / "elsewhere"
+    (run / "corpus.path").write_bytes(b"\xff\0")
+    with pytest.raises(InputError, match=r"there is no folder now"):
+        open_place(run)
 
 
 def test_what_is_no_run_is_named(run, tmp_path):
@@ -61,6 +72,7 @@ def test_a_corpus_that_is_gone_or_another_is_refused(run, tmp_path):
     with pytest.raises(InputError, match=r"not the utterances that the run .* was made from"):
         open_place(run, other)
     shutil.rmtree(run.parent / "corpus")
+    (run / "corpus.path").unlink()
     with pytest.raises(InputError, match=r"its corpus was at .*, where there is no folder now"):
         open_place(run)
 

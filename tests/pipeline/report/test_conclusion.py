@@ -1,0 +1,78 @@
+"""The sentences of the conclusion, by the figures that they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
+from apportion.pipeline.report.conclusion import (
+    Facts,
+    Rival,
+    SeedSpread,
+    asked,
+    chosen,
+    moved,
+    next_step,
+    trusted,
+    unknown,
+)
+
+ABOVE, ZERO, BELOW = Estimate(0.3, 0.1, 0.5, 12), Estimate(0.1, -0.1, 0.3, 12), Estimate(-0.3, -0.5, -0.1, 12)
+NO_LABELS = Missing("the corpus has no labels of turns by people")
+GOOD = Facts(
+    "satisfaction", (1.0, 5.0), "agent", 60, 60, 700, "mix", "All sources", held_out=12,
+    compared=("sentiment", "uniform"), exact=True, agreement=ABOVE, annotator=ABOVE, gain=ABOVE, disputed=0.14,
+    rival=Rival("sentiment", BELOW),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("say", "changes", "told", "untold"),
+    [
+        (asked, {}, "The score “satisfaction” (1 to 5) of 60 sessions was shared out among 700 turns of agent", "no "),
+        (asked, {"held_out": 1}, "1 session held out", "sessions held"),
+        (asked, {"sessions": 61, "described": 9}, "1 more session without a score. 9 turns with behaviour", "no part"),
+        (asked, {"scored": 0, "held_out": 0}, "No session has a score: the rewards of 700 turns of agent", "held out"),
+        (trusted, {}, "mix agrees with people's labels (Spearman 0.300 [0.100, 0.500] over 12 sessions", "Nothing"),
+        (trusted, {}, "squared error lower by 0.300 [0.100, 0.500]", "Nothing"),
+        (trusted, {"agreement": ZERO}, "The sums", "agrees"),
+        (trusted, {"annotator": NO_LABELS}, "1 the same order)", "annotator"),
+        (trusted, {"orders": False}, "The sums", "agrees"),
+        (trusted, {"exact": False, "agreement": ZERO, "gain": ZERO}, "Nothing, by the figures", "sums"),
+        (unknown, {}, "", "Whether"),
+        (unknown, {"orders": False}, "mix pays all turns of a session the same", "Whether"),
+        (unknown, {"agreement": NO_LABELS}, "single turn's reward is right: the corpus has no labels", "chance"),
+        (unknown, {"agreement": ZERO}, "Spearman 0.100 [−0.100, 0.300] over 12 sessions can be chance", "do not use"),
+        (unknown, {"agreement": BELOW}, "orders turns against people's labels", "chance"),
+        (unknown, {"agreement": Estimate(0.3, None, None, 1)}, "over 1 session can be chance", "None"),
+        (unknown, {"gain": ZERO}, "would learn noise", "Whether"),
+        (unknown, {"gain": Missing("no models")}, "What a new session would score: no models.", "noise"),
+        (chosen, {}, "It agrees best with people's labels; sentiment comes next, −0.300", "no reason"),
+        (chosen, {"rival": Rival("a", ABOVE)}, "a agrees better with people's labels, by 0.300", "no reason"),
+        (chosen, {"rival": Rival("a", ZERO)}, "a has a higher agreement with people's labels (+0.100", "take that one"),
+        (chosen, {"rival": Rival("a", ZERO.negated())}, "a comes next with a lower agreement", "take that one"),
+        (chosen, {"rival": None}, "No other method has an agreement", "best"),
+        (chosen, {"agreement": NO_LABELS, "rival": None}, "nothing tells it from sentiment, uniform. Two", "best"),
+        (chosen, {"orders": False, "rival": None}, "The configuration names it; beside it sentiment", "labels"),
+        (chosen, {"compared": ()}, "Nothing stands beside it", "Two methods"),
+        (chosen, {"disputed": None}, "mix (All sources).", "other way round"),
+        (moved, {}, "", "seeds"),
+        (moved, {"spread": SeedSpread(3, 0.1, 0.5)}, "Between 3 seeds a turn's reward moves by 0.100", "largest"),
+        (moved, {"spread": SeedSpread(3, 0.3, 0.5)}, "read the largest differences", "little"),
+        (moved, {"spread": SeedSpread(3, 0.5, 0.5)}, "the order is the seed's", "largest"),
+        (moved, {"spread": SeedSpread(3, 0.5, 0.0)}, "the order is the seed's", "largest"),
+        (next_step, {}, "apportion run CONFIG with align.enabled = true", "VIEW"),
+        (next_step, {"aligned": True}, "apportion view RUN every session", "CONFIG"),
+        (next_step, {"gain": ZERO}, "apportion view RUN page What costs us", "CONFIG"),
+        (next_step, {"agreement": ZERO}, "apportion benchmark CORPUS", "CONFIG"),
+        (next_step, {"agreement": NO_LABELS}, "apportion view RUN page Label", "CONFIG"),
+        (next_step, {"orders": False}, "that tells turns apart", "Label"),
+        (next_step, {"rival": Rival("a", ABOVE), "orders": False}, 'decompose.method = "a"', "apart"),
+        (next_step, {"rival": Rival("a", ABOVE), "failed": 2}, "does again what has failed", "method"),
+    ],
+)  # fmt: skip
+def test_each_sentence_follows_from_its_figures(say, changes, told, untold):
+    said = " ".join(say(replace(GOOD, **changes)))
+    assert told in said and untold not in said, said
