@@ -222,7 +222,7 @@ class DecomposeSettings(PresetSettings):
         "SAVOIR's (appendix D)",
     )
     method: str = Field(
-        default="rrd",
+        default="mix",
         description="the method of the run, whose rewards reward model, policy, viewer and report go by: uniform, "
         "sentiment, sentiment-utterance, affect, intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, "
         "rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm, mix, "

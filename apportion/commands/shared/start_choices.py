@@ -33,17 +33,18 @@ class Wishes:
 
 def configuration(source: Path, out: Path, folder: Path, kind: str, corpus: Corpus, wishes: Wishes) -> tuple[str, str]:
     """The text of the configuration, and why it has these methods."""
-    from apportion.pipeline.first_rewards import choose_methods, short_config
+    from apportion.pipeline.default_methods import choose_methods
+    from apportion.pipeline.first_rewards import short_config
 
     ratings = corpus.rating_names()
     rating = _rating(ratings, wishes)
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
-    chosen = choose_methods(sessions, rated=bool(ratings))
+    row = choose_methods(sessions, rating)
     target = None if ratings else _target(kind, wishes)
     named = TABLES if folder == out / TABLES else str(folder.resolve())
-    text = short_config(printable(source.name or str(source)), named, rating, target, chosen.methods)
+    text = short_config(printable(source.name or str(source)), named, rating, target, row)
     whose = f"; the turns of {target!r} get rewards (--target WHO says otherwise)" if target else ""
-    return text, f"{' and '.join(chosen.methods)}, since {chosen.why}{whose}"
+    return text, f"{row}{whose}"
 
 
 def _rating(names: list[str], wishes: Wishes) -> str | None:
