@@ -73,7 +73,7 @@ def choose_methods(sessions: Mapping[str, Session], rating: str | None = None) -
             f"no session has a score, and {lacking}: there is nothing to make rewards of. {REWARDS_WITHOUT} Or give "
             "the sessions scores and start again."
         )
-    return Row(row.needs, row.method, row.compare, f"{row.why} (in other languages: {told})") if told else row
+    return Row(row.needs, row.method, row.compare, f"{row.why}; not in English: {told}") if told else row
 
 
 def what_it_has(sessions: Mapping[str, Session], english: Collection[str], rating: str | None) -> frozenset[str]:

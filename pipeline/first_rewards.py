@@ -60,7 +60,7 @@ def make_rewards(path: Path, *, quiet: bool) -> tuple[RunSummary, Mapping[str, R
     summary = run_locally(config, [name for name in STAGES if STAGES.group(name) == "decompose"], quiet=quiet)
     if not (config.output / "rewards.parquet").is_file():
         raise UnitError(f"no rewards came of it.\n{summary.text()}")
-    return summary, {name: _sums(config, name) for name in reversed(config.decompose.methods)}
+    return summary, {name: _sums(config, name) for name in (config.decompose.method, *config.decompose.compare)}
 
 
 def without_measuring(config: Config) -> Config:

@@ -28,10 +28,10 @@ def sessions(languages="en", scores=0, turns="reply", media=()):
     ("has", "row", "words"),
     [
         ({"scores": 8}, 0, "the scores move that as far as they carry"),
-        ({"scores": FEWEST_TO_LEARN, "languages": "en de"}, 0, "(in other languages: 4 German)"),
+        ({"scores": FEWEST_TO_LEARN, "languages": "en de"}, 0, "; not in English: 4 German"),
         ({"scores": FEWEST_TO_LEARN - 1}, 2, "teach nothing"),
         ({"scores": 8, "languages": "de", "media": RECORDED.media}, 1, "in any language"),
-        ({"scores": 8, "languages": "de"}, 3, "the same share (in other languages: 8 German)"),
+        ({"scores": 8, "languages": "de"}, 3, "the same share; not in English: 8 German"),
         ({"scores": 8, "turns": "none"}, 3, "the same share"),
         ({}, 4, "needs no score"),
     ],

@@ -89,7 +89,7 @@ def test_a_pilot_of_two_sessions_in_german_gets_equal_shares_once(here, capsys):
     german(here, 2, 4)
     code, out, _ = start(capsys, "chats.jsonl")
     assert code == 0
-    assert "each has the same share (in other languages: 2 German)" in out
+    assert "each has the same share; not in English: 2 German" in out
     assert "uniform: 2 turns of 2 episodes; each sum is exact" in out
     assert "scores for 4 sessions or more" in out
     config = here / "chats-apportion" / "apportion.toml"
