@@ -195,7 +195,11 @@ _OURS: tuple[Method, ...] = (
         version=4,
     ),
     StackedMethod(
-        "mix", "What needs no score, moved by scores as far as they carry", _MIX, section=Section("stacking"), version=3
+        "mix",
+        "Reactions as models learnt elsewhere read them, corrected by the scores here as far as they tell",
+        _MIX,
+        section=Section("stacking"),
+        version=3,
     ),
     StudentMethod(
         "llm-student",

@@ -41,7 +41,7 @@ class Facts:
     """The figures that the sentences are made of.
 
     ``method``, ``title``: the run's method and what it is; ``compared``: the others. ``orders``: whether its rewards
-    of a session differ. ``exact``: whether every sum of rewards is what it is to be. ``agreement``: its Spearman with
+    of a session differ. ``sums_to``: what the rewards of a session add up to. ``agreement``: its Spearman with
     people's labels of held-out turns; ``annotator``: that of one annotator with the others; ``gain``: the Mean's global
     loss less that of its reward model. ``disputed``: share of pairs of turns that two methods order the other way
     round. ``failed``: units of work without a result.
@@ -59,7 +59,6 @@ class Facts:
     held_out: int = 0
     compared: Sequence[str] = ()
     orders: bool = True
-    exact: bool = False
     agreement: Figure = NOT_EVALUATED
     annotator: Figure = NOT_EVALUATED
     rival: Rival | None = None
@@ -68,6 +67,7 @@ class Facts:
     spread: SeedSpread | None = None
     failed: int = 0
     aligned: bool = False
+    sums_to: str = ""
 
     @property
     def labelled(self) -> bool:
@@ -104,15 +104,18 @@ def asked(facts: Facts) -> list[str]:
     if facts.described:
         told.append(f"{_many(facts.described, 'turn')} with behaviour in words.")
     if facts.held_out:
-        told.append(f"{_many(facts.held_out, 'session')} held out: all figures are of these, which taught nothing.")
+        told.append(
+            f"{_many(facts.held_out, 'session')} held out, which taught nothing: figures "
+            "and turns to look at are of these. [low, high] is where a figure lies with 95 % confidence."
+        )
     return told
 
 
 def trusted(facts: Facts) -> list[str]:
     """What can be trusted here."""
     told = []
-    if facts.exact:
-        told.append("The sums: the rewards of every session add up to what its score says, rounding aside.")
+    if facts.sums_to:
+        told.append(f"The sums: the rewards of every session add up to {facts.sums_to}, rounding aside.")
     if facts.holds:
         agreement, alone = facts.agreement, facts.annotator
         assert isinstance(agreement, Estimate)
@@ -150,7 +153,7 @@ def unknown(facts: Facts) -> list[str]:
     elif not facts.foretells:
         told.append(
             "What a new session would score: the reward model is not shown to be better than the mean score (its "
-            f"squared error less the model's: {_figure(gain)}). A policy that is trained on it would learn noise."
+            f"squared error less the model's is {_figure(gain)}). A policy that is trained on it may learn noise."
         )
     return told
 
@@ -170,7 +173,10 @@ def chosen(facts: Facts) -> list[str]:
     elif rival.ahead.above_zero:
         told.append(f"{rival.method} agrees better with people's labels, by {_figure(rival.ahead)}: take that one.")
     elif rival.ahead.high is not None and rival.ahead.high < 0:
-        told.append(f"It agrees best with people's labels; {rival.method} comes next, {_figure(rival.ahead)}.")
+        told.append(
+            f"It agrees best with people's labels; {rival.method} comes next, with a Spearman lower by "
+            f"{_figure(rival.ahead.negated())}."
+        )
     else:
         lead = "has a higher" if rival.ahead.value > 0 else "comes next with a lower"
         told.append(
@@ -178,7 +184,9 @@ def chosen(facts: Facts) -> list[str]:
             "cannot tell from none: no reason to change."
         )
     if facts.disputed is not None:
-        told.append(f"Two methods order {facts.disputed:.0%} of the pairs of turns the other way round.")
+        told.append(
+            f"Two methods of this run order {facts.disputed:.0%} of the pairs of turns differently, on average."
+        )
     return told
 
 
@@ -208,7 +216,8 @@ def next_step(facts: Facts) -> tuple[str, str]:
     if not facts.orders:
         return (
             "apportion run CONFIG",
-            "with a decompose.method in CONFIG that tells turns apart: llm asks a language model, in any language.",
+            'with decompose.method = "llm" in CONFIG, which tells turns apart in any language. It sends the texts to '
+            "the language model that decompose.llm names; `--dry-run` says what that costs and sends nothing.",
         )
     if not facts.labelled:
         return (
