@@ -115,7 +115,7 @@ def trusted(facts: Facts) -> list[str]:
     """What can be trusted here."""
     told = []
     if facts.sums_to:
-        told.append(f"The sums: the rewards of every session add up to {facts.sums_to}, rounding aside.")
+        told.append(f"The sums: the rewards of every session add up to {facts.sums_to}.")
     if facts.holds:
         agreement, alone = facts.agreement, facts.annotator
         assert isinstance(agreement, Estimate)
