@@ -119,7 +119,11 @@ def trusted(facts: Facts) -> list[str]:
     if facts.holds:
         agreement, alone = facts.agreement, facts.annotator
         assert isinstance(agreement, Estimate)
-        beside = f"; one annotator against the others: {_figure(alone)}" if isinstance(alone, Estimate) else ""
+        beside = (
+            f"; one annotator, whose labels are noisier than the mean of all, against the others: {_figure(alone)}"
+            if isinstance(alone, Estimate)
+            else ""
+        )
         told.append(
             f"The order of the turns, as a tendency: {facts.method} agrees with people's labels (Spearman "
             f"{_figure(agreement)} over {_many(agreement.sessions, 'session')}; 0 is chance, 1 the same order{beside})."
