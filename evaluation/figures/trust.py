@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,7 @@ class Trust:
     """What labels say of a method.
 
     ``value``, ``low``, ``high``: mean within-session Spearman with the labels, its 90 % interval over dialogues; None
-    where there is none. ``dialogues``: how many that rests on. ``labelled``: how many of them were labelled.
+    where there is none. ``dialogues``: how many that rests on, of the ``labelled`` ones.
 
     >>> Trust("sentiment", 0.2, 0.05, 0.35, 20, 20).settled, Trust("sentiment", 0.2, 0.05, 0.35, 20, 20).more
     (None, 25)
@@ -56,7 +56,7 @@ class Trust:
 
     @property
     def more(self) -> int:
-        """About how many more labelled dialogues settle it where the value stays: an interval is as wide as 1/sqrt(n)."""
+        """About how many more labelled dialogues settle it if the value stays: an interval is as wide as 1/sqrt(n)."""
         if self.settled is not None:
             return 0
         needed = float(FEWEST)
@@ -75,8 +75,8 @@ def trust(labels: Mapping[str, Turns], values: Mapping[str, Mapping[str, Turns]]
     are, it has 0 there. ``labels``: by session and turn. ``values``: by method, session and turn; what is missing
     counts as the mean of its dialogue.
     """
-    labelled = {session: known for session, turns in labels.items() if len(known := _known(turns)) >= fewest}
-    used = {session: turns for session, turns in labelled.items() if len(set(turns.values())) > 1}
+    labelled = {session: known for session, turns in labels.items() if (known := _known(turns))}
+    used = {s: turns for s, turns in labelled.items() if len(turns) >= fewest and len(set(turns.values())) > 1}
     weights = np.array([len(turns) - 1 for turns in used.values()], dtype=np.float64)
     found = []
     for method, of in values.items():
@@ -96,18 +96,21 @@ def replies_tell(found: list[Trust]) -> Trust | None:
     return min(found, key=lambda one: (order.index(one.settled), -(one.value or 0.0)), default=None)
 
 
-def told(found: list[Trust]) -> list[str]:
-    """The verdict in words: of the replies, then of each method."""
-    best = replies_tell(found)
+def told(found: list[Trust], asking: Collection[str] = ()) -> list[str]:
+    """The verdict in words: of the replies, then of each method. ``asking``: those that do not go by replies alone,
+    since they ask a language model.
+    """
+    best = replies_tell([one for one in found if one.method not in asking])
     if best is None:
-        return ["No method tells turns apart, so labels have nothing to be held against."]
+        head = "No method that reads replies tells turns apart here, so labels say nothing of replies."
+        return [head, *(f"{one.method}: {_verdict(one)}" for one in found)]
     labelled = f"the labels of {best.labelled} dialogue{'' if best.labelled == 1 else 's'}"
     if best.settled:
         head = f"Replies tell how turns land here, by {labelled}."
     elif best.settled is False:
         head = f"Replies tell little or nothing of how turns land here, by {labelled}: trust no method that reads them."
     elif best.dialogues < FEWEST:
-        few = f"in only {best.dialogues} of them do labels differ"
+        few = f"only {best.dialogues} of them have enough labels that differ"
         head = f"Whether replies tell anything here is not settled by {labelled}, since {few}: {_more(best)}."
     else:
         head = f"Whether replies tell anything here is not settled by {labelled}: {_more(best)}."

@@ -31,9 +31,11 @@ class Wishes:
         return bool(self.options or self.rating or self.target)
 
 
-def configuration(source: Path, out: Path, folder: Path, kind: str, corpus: Corpus, wishes: Wishes) -> tuple[str, str]:
-    """The text of the configuration, and why it has these methods."""
-    from apportion.pipeline.first_rewards import choose_methods, short_config
+def configuration(
+    source: Path, out: Path, folder: Path, kind: str, corpus: Corpus, wishes: Wishes, beside: tuple[str, ...] = ()
+) -> tuple[str, str]:
+    """The text of the configuration, and why it has these methods; ``beside`` stand beside the one for English."""
+    from apportion.pipeline.first_rewards import ENGLISH, choose_methods, short_config
 
     ratings = corpus.rating_names()
     rating = _rating(ratings, wishes)
@@ -41,9 +43,10 @@ def configuration(source: Path, out: Path, folder: Path, kind: str, corpus: Corp
     chosen = choose_methods(sessions, rated=bool(ratings))
     target = None if ratings else _target(kind, wishes)
     named = TABLES if folder == out / TABLES else str(folder.resolve())
-    text = short_config(printable(source.name or str(source)), named, rating, target, chosen.methods)
+    methods = (*chosen.methods, *(beside if ENGLISH in chosen.methods else ()))
+    text = short_config(printable(source.name or str(source)), named, rating, target, methods)
     whose = f"; the turns of {target!r} get rewards (--target WHO says otherwise)" if target else ""
-    return text, f"{' and '.join(chosen.methods)}, since {chosen.why}{whose}"
+    return text, f"{' and '.join(methods)}, since {chosen.why}{whose}"
 
 
 def _rating(names: list[str], wishes: Wishes) -> str | None:

@@ -53,7 +53,7 @@ def test_what_chance_orders_is_not_trusted_what_agrees_is_and_an_equal_share_is_
         (dialogues(UP), dialogues(UP), 1.0, 1, 1),
         (dialogues(UP, UP), dialogues(UP, DOWN), 0.0, 2, 2),
         (dialogues((1, 1, 1, 1), UP), dialogues(UP, UP), 1.0, 1, 2),  # labels that are alike say nothing
-        (dialogues((1, 2, 3), UP), dialogues(DOWN, UP), 1.0, 1, 1),  # three labels are too few
+        (dialogues((1, 2, 3), UP), dialogues(DOWN, UP), 1.0, 1, 2),  # three labels are too few
         (dialogues(UP, UP), dialogues((5, 5, 5, 5), UP), 0.5, 2, 2),  # values that are alike are chance
         (dialogues(UP, UP), {"s1": dict(enumerate(UP))}, 0.5, 2, 2),  # an unknown dialogue as well
         (dialogues(UP), dialogues((0, None, 2, float("nan"))), 0.632, 1, 1),
@@ -70,9 +70,9 @@ def test_dialogues_count_by_what_they_can_say(labels, values, value, used, label
 @pytest.mark.parametrize(
     ("found", "head"),
     [
-        ([], "No method tells turns apart"),
+        ([], "No method that reads replies"),
         ([one(0.2, 0.05, 0.35)], "not settled by the labels of 20 dialogues: label about 25 more."),
-        ([one(0.9, 0.8, 1.0, used=9)], "in only 9 of them do labels differ: label about 3 more."),
+        ([one(0.9, 0.8, 1.0, used=9)], "only 9 of them have enough labels that differ: label about 3 more."),
         ([one(0.0, -0.1, 0.1), one(0.2, 0.05, 0.35)], "not settled"),
         ([one(0.2, 0.05, 0.35), one(0.2, 0.15, 0.25)], "Replies tell how turns land here"),
     ],
