@@ -7,7 +7,8 @@ weighs, is taught by four of them and judged on the fifth. Within-session Spearm
 the sessions with at least 4 labelled turns whose labels differ. ``--prior`` names reaction models that were learnt
 elsewhere, ``--judged`` recorded replies of a language model; then the figures are told of all sessions and of the
 judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve`` tells
-agreement by how many scored sessions teach. Turn labels enter the evaluation alone.
+agreement by how many scored sessions teach, ``--labels SEED`` what labels of 20 dialogues say
+and teach. Otherwise turn labels enter the evaluation alone.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.active_selection import choose_sessions
+from apportion.decompose.ensembling.active_selection import choose_sessions, order_to_label
 from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
+from apportion.decompose.ensembling.student import learn_student
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
-from apportion.decompose.reactions.extract import arrange
+from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.pretrained import read_prior
 from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
@@ -43,6 +45,7 @@ from apportion.decompose.session_methods.sentiment import judge as sentiment
 from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
+from apportion.evaluation.figures.trust import ASKED, replies_tell, trust
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
@@ -64,6 +67,7 @@ CORPORA = {
 }
 """By name: importer, file below shared/data, rating; recorded judgements of 60 sessions of each lie in `JUDGED`."""
 KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
+DIALOGUE_DRAWS = 20
 DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
 ALL, LOCAL = "mix of all", "mix without a language model"
 
@@ -226,6 +230,89 @@ def tell_curve(told_by: Callable[[Sequence[frozenset[str]]], Told], corpus: Corp
     tell(f"{of}: mix less the better of reactions-en and sentiment, at its least", least, "rho", sessions=at)
 
 
+def people_said(corpus: Corpus, *, alone: bool) -> dict[str, dict[int, float]]:
+    """By session and turn the mean label, or that of one annotator of each session, whom a hash draws."""
+    rows = corpus.turn_labels.to_pylist()
+    people: dict[str, set[str]] = {}
+    for row in rows:
+        people.setdefault(row["session_id"], set()).add(row["annotator"] or "")
+    drawn = {s: min(of, key=lambda one: _drawn(0, f"{s} {one}")) for s, of in people.items()}
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        if not alone or (row["annotator"] or "") == drawn[row["session_id"]]:
+            found.setdefault(row["session_id"], {}).setdefault(row["turn"], []).append(row["value"])
+    return {s: {turn: float(np.mean(of)) for turn, of in turns.items()} for s, turns in found.items()}
+
+
+def tell_gate(told: Told, corpus: Corpus, of: str, seeds: Sequence[int]) -> None:
+    """How many draws of 20 dialogues say that replies tell how turns land, that they do not, that it is not settled."""
+    sizes = {e.session_id: len(e.target_turns) for e in told.episodes}
+    values = {
+        name: {
+            e.session_id: dict(zip(e.target_turns, v, strict=True)) for e, v in zip(told.episodes, column, strict=True)
+        }
+        for name, column in told.values.items()
+        if name != LOCAL
+    }
+    draws = {
+        "drawn": [sorted(sizes, key=partial(_drawn, seed))[:ASKED] for seed in seeds],
+        "served": [order_to_label(sizes, ASKED, seed)[:ASKED] for seed in seeds],
+    }
+    for who, alone in {"all annotators": False, "one annotator": True}.items():
+        said = people_said(corpus, alone=alone)
+        for how, lists in draws.items():
+            found = [replies_tell(trust({s: said[s] for s in ids if s in said}, values)) for ids in lists]
+            verdicts = [None if one is None else one.settled for one in found]
+            more = [one.more for one in found if one is not None and one.settled is None]
+            tell(
+                f"{of}: replies tell, {ASKED} dialogues {how}, {who}", verdicts.count(True), f"of {len(seeds)} draws",
+                no=verdicts.count(False), open=verdicts.count(None), more_if_open=more, seeds=[seeds[0], seeds[-1]],
+            )  # fmt: skip
+
+
+def tell_choice(reactions: Reactions, corpus: Corpus, of: str, seeds: Sequence[int]) -> None:
+    """What a student learns from labels of so many sessions: as served, drawn, and drawn until as many turns."""
+    folds, how = folds_of([e.session_id for e in reactions.episodes]), EvaluationSettings()
+    training = frozenset(s for s, fold in folds.items() if fold > 1)
+    said = people_said(corpus, alone=False)
+    sizes = {e.session_id: len(e.target_turns) for e in reactions.episodes if e.session_id in training}
+    held = TestSet.of([e for e in reactions.episodes if e.session_id not in training])
+    labels = read_labels(corpus.turn_labels, held, how)
+
+    def learnt_from(ids: Sequence[str]) -> float:
+        judged = {
+            e.key: np.array([said.get(e.session_id, {}).get(turn, math.nan) for turn in e.target_turns])
+            for e in reactions.episodes
+            if e.session_id in ids
+        }
+        worth = reactions.by_episode(learn_student(reactions, judged, training).values(reactions))
+        values = np.concatenate([worth[e.key] for e in held.episodes])[None]
+        return estimate(within_session(held, values, labels, how), 0.95).value
+
+    for count in (ASKED, 2 * ASKED):
+        figures: dict[str, list[float]] = {"served": [], "drawn": [], "drawn, as many turns": []}
+        turns: list[tuple[int, int]] = []
+        for seed in seeds:
+            served, drawn = order_to_label(sizes, count, seed)[:count], sorted(sizes, key=partial(_drawn, seed))
+            many = sum(sizes[s] for s in served)
+            alike = [s for s, end in zip(drawn, np.cumsum([sizes[s] for s in drawn]), strict=True) if end <= many]
+            for name, ids in zip(figures, (served, drawn[:count], alike), strict=True):
+                figures[name].append(learnt_from(ids))
+            turns.append((many, sum(sizes[s] for s in drawn[:count])))
+        for name, of_draws in figures.items():
+            less = np.subtract(figures["served"], of_draws)
+            tell(
+                f"{of}: a student of people's labels of {count} sessions, {name}", float(np.mean(of_draws)), "rho",
+                sd=round(float(np.std(of_draws, ddof=1)), 4), served_less_this=round(float(less.mean()), 4),
+                error=round(float(less.std(ddof=1) / len(less) ** 0.5), 4), turns=np.mean(turns, axis=0).tolist(),
+                seeds=[seeds[0], seeds[-1]],
+            )  # fmt: skip
+
+
+def _drawn(seed: int, name: str) -> bytes:
+    return hashlib.sha256(f"{seed} {name}".encode()).digest()
+
+
 def main(given: argparse.Namespace, source: Path) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
@@ -249,6 +336,11 @@ def main(given: argparse.Namespace, source: Path) -> None:
     if given.curve:
         tell_curve(told_by, corpus, of)
         return
+    if given.labels is not None:
+        seeds = range(given.labels, given.labels + DIALOGUE_DRAWS)
+        tell_gate(told_by(), corpus, of, seeds)
+        tell_choice(reactions, corpus, of, seeds)
+        return
     told = told_by()
     tell_weights(told, of)
     show = partial(tell_figures, told, corpus)
@@ -268,5 +360,11 @@ if __name__ == "__main__":
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
     parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")
+    parser.add_argument(
+        "--labels",
+        type=int,
+        metavar="SEED",
+        help="20 draws from SEED on: the verdict of 20 labelled dialogues, and what they teach",
+    )
     for file in parser.parse_args().sources:
         main(parser.parse_args(), file)

@@ -45,7 +45,7 @@ TABLE = (
         "it learns from the scores what face, voice and replies are worth, in any language",
     ),
     Row(
-        {SCORED, REPLIES}, "reactions-en", ("uniform",),
+        {SCORED, REPLIES}, "reactions-en", ("sentiment", "uniform"),
         f"it reads how the other side replies in English; fewer than {FEWEST_TO_LEARN} scores teach nothing",
     ),
     Row({SCORED}, "uniform", (), "no default method can tell its turns apart: each has the same share"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -33,14 +34,17 @@ TITLES = {404: "Not found", 405: "Not possible", 500: "This page failed", 503: "
 FAULT = "That is a fault of the viewer, not yours. What happened is told where it was started; other pages go on."
 
 
-def create_app(run: ServedRun, access: Access, around: CompanionFiles | None = None) -> ASGIApp:
+def create_app(
+    run: ServedRun, access: Access, around: CompanionFiles | None = None, say: Callable[[str], None] = lambda line: None
+) -> ASGIApp:
     """The pages of a run behind a guard.
 
     ``run``: pages find it as ``request.app.state.run``. ``around``: labels, another run and responses; labels beside
-    the run and nothing else where it is left out.
+    the run and nothing else where it is left out. ``say`` is given each line for the terminal.
     """
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.run, app.state.access = run, access
+    app.state.say, app.state.told = say, []
     app.state.beside = around or beside(run.place)
     tokens = TOKENS.read_text(encoding="utf-8")
 

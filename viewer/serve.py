@@ -57,10 +57,10 @@ def serve(
         run = serve_run(place)
         taken = int(listener.getsockname()[1])
         access = Access(frozenset(own_names(host)), taken, remote=not is_loopback(host))
-        address = f"http://{written_host(host)}:{taken}/{_first_page(run, session)}?token={access.token}"
+        address = f"http://{written_host(host)}:{taken}/{_first_page(run, session, around)}?token={access.token}"
         say(f"open {address}")
         say("Ctrl-C ends the viewer.")
-        server = bounded_server(create_app(run, access, around), timeout_graceful_shutdown=2)
+        server = bounded_server(create_app(run, access, around, say), timeout_graceful_shutdown=2)
         with contextlib.suppress(KeyboardInterrupt), told_to_end(), _opened(address, browser):
             try:
                 server.run(sockets=[listener])
@@ -68,10 +68,10 @@ def serve(
                 run.close()
 
 
-def _first_page(run: ServedRun, session: str | None) -> str:
-    """Where a browser begins: the list, or the page of a session."""
+def _first_page(run: ServedRun, session: str | None, around: CompanionFiles | None) -> str:
+    """Where a browser begins: the list, the page of a session, or labelling where that is what it is opened for."""
     if session is None:
-        return ""
+        return "label" if around is not None and around.teaching else ""
     slugs = slugs_by_session(run.index)
     if session not in slugs:
         hint = did_you_mean(session, sorted(slugs), "leave --session out for the list of all.")

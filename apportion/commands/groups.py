@@ -55,7 +55,14 @@ world_group = _group(
 label_group = _group(
     "label",
     "Labels of turns: by people, by an expert whom a training asks, or computed.",
-    (labels.merge_command, labels.export_command, labels.import_command, expert_command, shapley_command),
+    (
+        labels.serve_command,
+        labels.merge_command,
+        labels.export_command,
+        labels.import_command,
+        expert_command,
+        shapley_command,
+    ),
 )
 train_group = _group(
     "train",

@@ -1,4 +1,4 @@
-"""Which sessions a language model is asked about, where it is to judge a few for all."""
+"""Which sessions a language model is asked about, or people first, where they are to judge a few for all."""
 
 from __future__ import annotations
 
@@ -60,6 +60,22 @@ def choose_sessions(
         start = _drawn(seed, f"group {number}")
         chosen += [ordered[int((place + start) * len(ordered) / len(quota))] for place in range(len(quota))]
     return tuple(sorted(chosen))
+
+
+MOST_TURNS = 40
+"""Sessions with more come last: a person would be at one for long."""
+
+
+def order_to_label(turns: Mapping[str, int], count: int, seed: int) -> list[str]:
+    """Sessions (by id, how many turns can be labelled) in the order in which people best label them.
+
+    First come, drawn by ``seed``, the third with the most turns, ``count`` at least: who has read a dialogue says more
+    of a longer one, and turns are compared within it. Then the others, the longer ones first. No score is read.
+    """
+    ranked = sorted(turns, key=lambda one: (turns[one] > MOST_TURNS, -turns[one], _drawn(seed, one)))
+    short = sum(many <= MOST_TURNS for many in turns.values())
+    first = max(count, short // 3)
+    return sorted(ranked[:first], key=lambda one: _drawn(seed, one)) + ranked[first:]
 
 
 def uncertainty(reactions: Reactions, model: ReactionModel, training: frozenset[str]) -> Mapping[str, float]:

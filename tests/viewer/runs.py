@@ -3,7 +3,7 @@
 import http.client
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,12 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, corpus: Path | None = None, around: CompanionFiles | None = None) -> Iterator[Served]:
+def served(
+    folder: Path,
+    corpus: Path | None = None,
+    around: CompanionFiles | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Iterator[Served]:
     """Serve the run in ``folder`` on a free port, as `apportion view` does."""
     with listening("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
@@ -92,7 +97,8 @@ def served(folder: Path, corpus: Path | None = None, around: CompanionFiles | No
             build(place, index_path(place))
         run = serve_run(place)
         access = Access(frozenset({"127.0.0.1", "localhost"}), port)
-        server = uvicorn.Server(uvicorn.Config(create_app(run, access, around), log_level="warning", access_log=False))
+        app = create_app(run, access, around, say)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         while not server.started:

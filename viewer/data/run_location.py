@@ -86,12 +86,14 @@ class CompanionFiles:
     """What is looked at together with a run.
 
     ``overlay``: where labels are kept. ``other``: another run of the same utterances. ``responses``: a table of
-    policies' responses (docs/guides/reward-model-and-alignment.md).
+    policies' responses (docs/guides/reward-model-and-alignment.md). ``teaching``: whether it is looked at to label what
+    teaches, so that sessions come in the order of `apportion.decompose.ensembling.active_selection.order_to_label`.
     """
 
     overlay: Overlay
     other: RunPlace | None = None
     responses: Path | None = None
+    teaching: bool = False
 
 
 def beside(

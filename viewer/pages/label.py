@@ -24,6 +24,7 @@ from apportion.viewer.pages.forms import form_token, read_form
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
 from apportion.viewer.pages.session import screen
+from apportion.viewer.views.label_trust import what_labels_say
 from apportion.viewer.views.label_view import (
     label_session,
     progress_view,
@@ -40,12 +41,15 @@ Slug = Annotated[str, Query(max_length=200)]
 
 @dataclass(frozen=True)
 class Asked:
-    """Who labels, which question, whether the methods' rewards are shown to them, and the session they come from."""
+    """Who labels, which question, whether the methods' rewards are shown to them, the session they come from, and
+    whether what teaches comes first.
+    """
 
     who: str = ""
     ask: str = ""
     shown: bool = False
     session: str = ""
+    teaching: bool = False
 
 
 def html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Asked, number: int, fault: str = "") -> str:
@@ -54,8 +58,8 @@ def html(run: ServedRun, links: Links, overlay: Overlay, token: str, asked: Aske
     question = labels.questions.get(asked.ask)
     progress = None
     if asked.who and question is not None:
-        sessions = sessions_to_label(run.index, labels, asked.who, question.name)
-        progress = progress_view(sessions, number, ENOUGH)
+        sessions = sessions_to_label(run.index, labels, asked.who, question.name, teaching=asked.teaching)
+        progress = progress_view(sessions, number, ENOUGH) | {"said": what_labels_say(run.index, labels, question.name)}
     return render(
         run, links, "label.html", asked=asked, token=token, fault=fault, progress=progress, enough=ENOUGH,
         question=None if question is None else question_view(question, labels), scales=SCALES,
@@ -76,13 +80,14 @@ def session_html(run: ServedRun, links: Links, overlay: Overlay, token: str, ask
             raise HTTPException(422, str(error)) from None
     labels = overlay.labels()
     question = _question(labels, asked.ask)
-    sessions = sessions_to_label(run.index, labels, asked.who, question.name)
+    sessions = sessions_to_label(run.index, labels, asked.who, question.name, teaching=asked.teaching)
     place = next((i for i, one in enumerate(sessions) if one.slug == slug), 0)
     after = next((one for one in [*sessions[place + 1 :], *sessions[:place]] if not one.is_done), None)
     view = label_session(tables, labels, asked.who, question.name, shown=asked.shown)
     return render(
         run, links, "label_session.html", asked=asked, token=token, view=view, after=after,
         question=question_view(question, labels), seen=(tables.session.session_id, asked.who) in labels.seen,
+        said=what_labels_say(run.index, labels, question.name),
         screens=[screen(run, links, slug, tables, player) for player in view.players],
     )  # fmt: skip
 
@@ -93,7 +98,9 @@ def label_page(
     session: Slug = "", shown: bool = False,
 ) -> HTMLResponse:  # fmt: skip
     """``GET /label``."""
-    return page(request, "label", html, *_given(request), Asked(who, ask, shown, session), page_number)
+    return page(
+        request, "label", html, *_given(request), Asked(who, ask, shown, session, _teaching(request)), page_number
+    )
 
 
 @router.post("/label")
@@ -127,7 +134,7 @@ def label_session_page(request: Request, slug: str, who: Name = "", ask: Name = 
     here = f"label/{slug}"
     if not who or not ask:
         return RedirectResponse(Links(here).page("label", session=slug, shown="true" if shown else None), 303)
-    return page(request, here, session_html, *_given(request), Asked(who, ask, shown), slug)
+    return page(request, here, session_html, *_given(request), Asked(who, ask, shown, "", _teaching(request)), slug)
 
 
 @router.post("/label/{slug}")
@@ -141,17 +148,34 @@ async def save(request: Request, slug: str) -> Response:
         await run_in_threadpool(overlay.add, label)
     except InputError as error:
         raise HTTPException(422, str(error)) from None
+    labels = overlay.labels()
+    done = label_session(_session(run, slug), labels, label.annotator, label.name, shown=False)
+    said = await run_in_threadpool(_tell, request, labels, label.name) if done.labelled == done.target_turns else []
     if "application/json" in request.headers.get("accept", ""):
-        labels = overlay.labels()
-        done = label_session(_session(run, slug), labels, label.annotator, label.name, shown=False)
-        return JSONResponse({"saved": True, "labelled": done.labelled, "lines": labels.lines})
+        answer = {"saved": True, "labelled": done.labelled, "lines": labels.lines}
+        return JSONResponse(answer | ({"said": said[0]} if said else {}))
     asked = {"who": label.annotator, "ask": label.name, "shown": "true" if fields.get("shown") == "true" else None}
     return RedirectResponse(f"{Links(f'label/{slug}').page(f'label/{slug}', **asked)}#turn-{label.turn}", 303)
+
+
+def _tell(request: Request, labels: Labels, name: str) -> list[str]:
+    """What is known once a session is labelled whole; the terminal is told, too, unless it was told the same."""
+    state = request.app.state
+    said = what_labels_say(state.run.index, labels, name)
+    if said != state.told:
+        state.told = said
+        for line in said:
+            state.say(line)
+    return said
 
 
 def _given(request: Request) -> tuple[Overlay, str]:
     state = request.app.state
     return state.beside.overlay, form_token(state.access)
+
+
+def _teaching(request: Request) -> bool:
+    return bool(request.app.state.beside.teaching)
 
 
 def _session(run: ServedRun, slug: str) -> SessionTables:

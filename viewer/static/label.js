@@ -41,6 +41,7 @@
         lines = said.lines;
         document.querySelector("[data-done]").textContent = said.labelled;
         document.querySelector("[data-progress]").value = said.labelled;
+        if (said.said) document.querySelector("[data-said]").textContent = said.said;
       }
       return true;
     } catch (error) {

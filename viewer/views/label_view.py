@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from apportion.decompose.ensembling.active_selection import order_to_label
+from apportion.evaluation.figures.trust import ASKED
 from apportion.foundation.html.text import clean, seconds, signed
 from apportion.viewer.data.index import Index
 from apportion.viewer.data.listing import Page
@@ -36,8 +38,12 @@ class ToLabel:
         return self.labelled >= self.turns
 
 
-def sessions_to_label(index: Index, labels: Labels, annotator: str, name: str) -> list[ToLabel]:
-    """All sessions that have turns to label, those of the test split first: the evaluation is of them alone."""
+def sessions_to_label(
+    index: Index, labels: Labels, annotator: str, name: str, *, teaching: bool = False
+) -> list[ToLabel]:
+    """All sessions that have turns to label, those of the test split first: the evaluation is of them alone. Where they
+    are labelled for ``teaching``, those that train come first, in the order in which they are best labelled.
+    """
     own = [label for label in labels.standing.values() if (label.annotator, label.name) == (annotator, name)]
     there = named(index, (label.session_id for label in own))
     mine = Counter(label.session_id for label in own if is_of_words(label, there.get(label.session_id)))
@@ -47,7 +53,15 @@ def sessions_to_label(index: Index, labels: Labels, annotator: str, name: str) -
             "episodes.session = sessions.id GROUP BY sessions.id HAVING targets > 0 "
             "ORDER BY split IS NOT 'test', sessions.id"
         ).fetchall()
-    return [ToLabel(r["session_id"], r["slug"], r["split"], r["targets"], mine[r["session_id"]]) for r in rows]
+    found = [ToLabel(r["session_id"], r["slug"], r["split"], r["targets"], mine[r["session_id"]]) for r in rows]
+    if not teaching:
+        return found
+    order: list[str] = []
+    for trains in (True, False):
+        turns = {one.session_id: one.turns for one in found if (one.split in ("train", None)) is trains}
+        order += order_to_label(turns, ASKED, 0)
+    place = {session_id: at for at, session_id in enumerate(order)}
+    return sorted(found, key=lambda one: place[one.session_id])
 
 
 def turns_to_label(tables: SessionTables) -> frozenset[int]:
@@ -173,12 +187,17 @@ def _answer(value: float, question: Question) -> dict[str, Any]:
     return {"value": f"{value:.10g}", "shown": shown, "says": f"{_written(value)} {means}".strip()}
 
 
-def _rewards(tables: SessionTables) -> dict[int, list[tuple[str, str]]]:
+def mean_rewards(tables: SessionTables) -> dict[tuple[int, str], float]:
+    """By turn and method the mean reward over seeds and raters, of those that there are."""
     values: dict[tuple[int, str], list[float]] = defaultdict(list)
     for row in tables.rewards:
         if row["reward"] is not None and np.isfinite(row["reward"]):
             values[int(row["turn"]), row["method"]].append(row["reward"])
+    return {key: float(np.mean(given)) for key, given in sorted(values.items())}
+
+
+def _rewards(tables: SessionTables) -> dict[int, list[tuple[str, str]]]:
     found: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for (turn, method), given in sorted(values.items()):
-        found[turn].append((clean(method, NAME), signed(float(np.mean(given)))))
+    for (turn, method), reward in mean_rewards(tables).items():
+        found[turn].append((clean(method, NAME), signed(reward)))
     return found

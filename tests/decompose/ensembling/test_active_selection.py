@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from apportion.decompose.ensembling.active_selection import choose_sessions, uncertainty
+from apportion.decompose.ensembling.active_selection import choose_sessions, order_to_label, uncertainty
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.model import learn
 from apportion.decompose.settings import ReactionSettings
@@ -71,3 +71,22 @@ def test_only_what_can_be_asked_about_is_chosen() -> None:
     assert set(chosen(5, allowed=allowed)) <= set(allowed) and set(chosen(30, allowed=allowed)) == set(allowed)
     with pytest.raises(UnitError, match=r"max_sessions = 5: no session that trains .* among the 1 that there are"):
         chosen(5, allowed=["somewhere else"])
+
+
+@pytest.mark.parametrize(
+    ("turns", "count", "first"),
+    [
+        ([5] * 20 + [30] * 10, 4, range(20, 30)),  # the longest third
+        ([5, 6, 7, 8, 9], 3, range(2, 5)),  # as many as are asked for at least
+        ([5] * 6 + [30] * 3 + [200] * 3, 2, range(6, 9)),  # nobody begins with the longest of all
+        ([50, 60, 3], 1, (2,)),
+        ([], 20, ()),
+    ],
+)
+def test_people_begin_with_long_sessions_in_an_order_that_the_seed_draws(turns, count, first):
+    many = {f"s{i}": of for i, of in enumerate(turns)}
+    orders = [order_to_label(many, count, seed) for seed in range(5)]
+    assert all(sorted(order) == sorted(many) for order in orders)
+    assert all({*order[: len(first)]} == {f"s{i}" for i in first} for order in orders)
+    assert len({tuple(order) for order in orders}) > 1 or len(turns) < 5
+    assert orders[0] == order_to_label(dict(reversed(many.items())), count, 0)

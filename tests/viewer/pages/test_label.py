@@ -3,6 +3,7 @@ import json
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from apportion.viewer.data.run_location import beside, open_place
 from apportion.viewer.labels.label import Label, question_on, said_digest
 from apportion.viewer.labels.label_store import Overlay, overlay_beside
+from apportion.viewer.views.label_view import sessions_to_label
 from tests.viewer.asking import ask, send, token_of
 from tests.viewer.runs import served
 
@@ -277,3 +279,41 @@ def test_an_overlay_that_is_damaged_is_said_and_the_other_pages_go_on(labelled):
     assert ask(running, "")[0] == 200
     status, page, _ = ask(running, "session/s03")
     assert status == 200 and "labels: " in page and "line 2: not as the viewer writes it" in page
+
+
+def test_dialogues_are_counted_down_and_then_it_is_told_which_methods_to_trust(viewed_run, tmp_path, monkeypatch):
+    monkeypatch.setattr("apportion.viewer.views.label_trust.ASKED", 2)
+    shutil.copytree(viewed_run, tmp_path / "run", ignore=shutil.ignore_patterns("store", "viewer"))
+    place, told = open_place(tmp_path / "run", viewed_run.parent / "corpus"), []
+    around = replace(beside(place), teaching=True)
+    around.overlay.ask(question_on("1 to 5"))
+    with served(place.folder, place.corpus, around, told.append) as running:
+        progress = "label?who=eve&ask=landing"
+        assert "2 of 2 dialogues to go" in ask(running, progress)[1]
+        for left in (1, 0):
+            page = ask(running, progress)[1]
+            address = re.search(r'class="button main" href="(label/[^"?]+)', page)[1]
+            turns = re.findall('name="turn" value="([0-9]+)"', ask(running, f"{address}?who=eve&ask=landing")[1])
+            assert turns
+            for value, turn in enumerate(turns):
+                given = fields(running, turn=turn, value=1 + value % 5)
+                said = json.loads(send(running, address, given, Accept="application/json")[1])
+                assert ("said" in said) is (turn == turns[-1])
+            assert (f"{left} of 2 dialogues to go" in said["said"]) is (left > 0)
+        assert len(told) == 3 and told[-2].startswith("Whether replies tell anything here is not settled")
+        assert told[-1] == "sentiment: nothing can be said"  # three turns a dialogue are too few
+        shown = html.unescape(ask(running, progress)[1])
+        assert all(line in shown for line in told[1:]) and "uniform:" not in shown
+        assert told[1] in html.unescape(ask(running, f"{address}?who=eve&ask=landing")[1])
+        send(running, address, {**given, "value": ""})
+        assert "1 of 2 dialogues to go" in ask(running, progress)[1]
+
+
+def test_for_teaching_sessions_that_train_come_first_the_longest_of_them_at_that(labelled):
+    running, overlay = labelled
+    plain, taught = (
+        sessions_to_label(running.run.index, overlay.labels(), "eve", "landing", teaching=on) for on in (False, True)
+    )
+    assert sorted(one.session_id for one in plain) == sorted(one.session_id for one in taught)
+    splits = [one.split for one in taught]
+    assert splits[: splits.count("train")] == ["train"] * splits.count("train") and plain[0].split == "test"

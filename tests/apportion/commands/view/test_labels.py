@@ -5,8 +5,10 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.viewer.labels.label_store import Overlay
 from tests.apportion.called import saying
+from tests.behaviour.small import write_small_corpus
 from tests.viewer.labels.given import LANDING, corpus, label
 from tests.viewer.labels.test_label_studio import answered
+from tests.viewer.runs import run_on
 
 
 @pytest.fixture
@@ -65,3 +67,20 @@ def test_another_export_is_refused_by_its_task(folder, capsys):
     told = "export.json, task 5: its data do not say which turn it is"
     run.refuses(capsys, told, "label", "import", "export.json", "corpus", "o.jsonl")
     assert not (folder / "o.jsonl").exists()
+
+
+def test_labels_that_teach_are_asked_for_on_a_run_that_is_made_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_small_corpus(tmp_path / "corpus", sessions=4)
+    served = []
+    monkeypatch.setattr("apportion.viewer.serve.serve", lambda *given: served.append(given))
+    monkeypatch.setattr("apportion.pipeline.first_rewards.make_rewards", lambda config, quiet: run_on(tmp_path))
+    (tmp_path / "corpus-labels").mkdir()
+    assert run(capsys, "label", "serve", "corpus", "--no-browser")[0] == 2, "nothing was made in OUT"
+    assert 'compare = ["sentiment"]' in (tmp_path / "corpus-labels" / "apportion.toml").read_text()
+    code, *_ = run(capsys, "label", "serve", "corpus", "--run", "run", "--no-browser")
+    ((place, host, _, browser, _, around),) = served
+    assert (code, place.folder, host, browser) == (0, tmp_path / "run", "127.0.0.1", False)
+    assert around.teaching and around.overlay.path == tmp_path / "run.labels.jsonl"
+    write_small_corpus(tmp_path / "other", sessions=4)
+    run.refuses(capsys, "Name another folder for other", "label", "serve", "other", "--out", "corpus-labels")
