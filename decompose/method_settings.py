@@ -63,7 +63,7 @@ class SotopiaRLSettings(Settings):
 
 
 class RubricSettings(Settings):
-    """Signals of satisfaction and dissatisfaction in words, by which a language model judges (SPUR, Lin et al., 2024)."""
+    """Signals of satisfaction and dissatisfaction in words that a language model judges by (SPUR, Lin et al., 2024)."""
 
     file: Path | None = Field(
         default=None,

@@ -394,7 +394,7 @@ class DecomposeSettings(PresetSettings):
             raise ValueError(f"audit.method = {audited!r} plays sessions on, and a changed one was never played")
         if audited is not None and (isinstance(METHODS[audited], RubricMethod) or not METHODS[audited].asks):
             asking = ", ".join(name for name in METHODS if isinstance(METHODS[name], LLMMethod))
-            raise ValueError(f"audit.method = {audited!r} asks no language model in words of its own; {asking} do")
+            raise ValueError(f"audit.method = {audited!r} asks no language model by decompose.llm.prompt; {asking} do")
         return self
 
 

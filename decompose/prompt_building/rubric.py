@@ -27,6 +27,8 @@ from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json, strict_json
 from apportion.llm_client.request import ChatRequest
 
+EXAMPLE = FOLDER / "rubric" / "example.toml"
+"""A made-up rubric: to write one's own from, and for prices before there is one."""
 SIGNALS = 15
 """About how many signals are asked for."""
 FEWEST, MOST, LONGEST, STRONGEST = 2, 40, 400, 10.0
@@ -121,7 +123,9 @@ class Rubric:
             f"sign = {json.dumps(s.sign)}\nstrength = {s.strength:g}\n"
             for s in self.signals
         ]
-        return "# sign is + or -; strength is what one occurrence adds to a turn or takes from it.\n\n" + "\n".join(parts)
+        return "# sign is + or -; strength is what one occurrence adds to a turn or takes from it.\n\n" + "\n".join(
+            parts
+        )
 
 
 def _signal(number: int, entry: Any) -> Signal:
@@ -220,6 +224,11 @@ def writing_request(episodes: Sequence[Episode], settings: DecomposeSettings) ->
     )
 
 
+def writing_identity() -> str:
+    """sha256 of what the request is made of beside dialogues and settings."""
+    return hashlib.sha256((FOLDER / "rubric" / "write.txt").read_bytes() + str(SIGNALS).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class _Shown:
     """A dialogue as JSON: what stands before its turns, and the turns."""
@@ -242,7 +251,7 @@ class _Shown:
         """The dialogue within ``room`` bytes, its last turns where not all fit; None where none does."""
         for first in range(len(self.turns)):
             left = {"turns_left_out_before": first} if first else {}
-            text = f"{data_json({**self.head, **left})[:-1]}, \"turns\": [\n" + ",\n".join(self.turns[first:]) + "\n]}"
+            text = f'{data_json({**self.head, **left})[:-1]}, "turns": [\n' + ",\n".join(self.turns[first:]) + "\n]}"
             if len(text.encode()) <= room:
                 return text
         return None

@@ -22,7 +22,7 @@ from apportion.decompose.method import TurnScore
 from apportion.decompose.prompt_building.chunks import averaged, parts_of
 from apportion.decompose.prompt_building.prompt import RUBRIC_PROMPT, Prompt, load_prompt
 from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, anonymize
-from apportion.decompose.prompt_building.rubric import Rubric, read_rubric
+from apportion.decompose.prompt_building.rubric import Rubric, read_reply, read_rubric
 from apportion.decompose.session_methods.llm import ask
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings
@@ -48,8 +48,25 @@ _SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+TOKENS_A_TURN = 12
+"""About what a turn takes of a reply: its number at each signal, and its part of the ids."""
+
 Found = Mapping[int, Sequence[str]]
 """The ids of the signals that occur at each turn, in the order of the rubric."""
+
+
+def written(request: ChatRequest, settings: DecomposeSettings, asker: LLMSession) -> Rubric:
+    """The rubric that the model writes (`apportion.decompose.prompt_building.rubric.writing_request`).
+
+    Raises InputError: No request can succeed. UnitError: No usable reply after ``settings.llm.max_reply_attempts``.
+    """
+
+    def read(reply: ChatReply) -> Rubric:
+        check_finished(reply, "write fewer signals")
+        return read_reply(reply.text)
+
+    again = "Answer again with one JSON object of the given form and nothing else."
+    return ask(request, read, again, settings.llm.max_reply_attempts, asker)
 
 
 def requests_for(
@@ -160,7 +177,9 @@ def read_signals(text: str, turns: Sequence[int], rubric: Rubric) -> Found:
     by_id: dict[str, set[int]] = {}
     for entry in given:
         if not isinstance(entry, dict) or not isinstance(entry.get("turns"), list):
-            raise ReplyMistakeError(f'every entry needs "id" and "turns", a list; this one does not: {short_json(entry)}')
+            raise ReplyMistakeError(
+                f'every entry needs "id" and "turns", a list; this one does not: {short_json(entry)}'
+            )
         name = entry.get("id")
         if not isinstance(name, str) or name not in known:
             raise ReplyMistakeError(f"no signal has the id {short_json(name)}; they are {', '.join(known)}")
