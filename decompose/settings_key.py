@@ -70,10 +70,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         values = settings.influence.identity(served=method.asks)
     if section is settings.llm:
         values = _asking_identity(settings)
-    elif (
-        section is settings.rubric
-    ):  # Its own prompt, and a file by what it holds; one that is not there is told later.
-        file = settings.rubric.file
+    elif section is settings.rubric:  # Its own prompt, and a file by what it holds.
+        file = settings.rubric.file  # One that is not there is told where it is read.
         asking = {**_asking_identity(settings), "prompt": load_prompt(RUBRIC_PROMPT).identity()}
         values = {"llm": asking, "file": remembered_digest(file) if file is not None and file.is_file() else None}
     elif method.asks:

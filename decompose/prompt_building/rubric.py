@@ -38,6 +38,7 @@ TOKENS_A_RUBRIC = 1500
 SIGNS = {"+": 1.0, "-": -1.0}
 
 _ID = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
+_TOLD = re.compile(r"([+-])([0-9.e-]+) ([a-z0-9_-]+): (.+)")
 _WRITING = PromptKind(
     folder=FOLDER / "rubric",
     entry_points="apportion.rubric_prompts",
@@ -83,6 +84,11 @@ class Signal:
     def value(self) -> float:
         """What one occurrence adds to a turn."""
         return SIGNS[self.sign] * self.strength
+
+    @property
+    def told(self) -> str:
+        """What a turn's rationale says of it, in a line; `paid_by` reads it."""
+        return f"{self.value:+g} {self.id}: {self.sentence}"
 
 
 @dataclass(frozen=True)
@@ -144,6 +150,16 @@ def _signal(number: int, entry: Any) -> Signal:
     if isinstance(strength, bool) or not isinstance(strength, (int, float)) or not 0 <= strength <= STRONGEST:
         raise ValueError(f"{where} ({name}): strength {short_json(strength)}; allowed is 0 to {STRONGEST:g}")
     return Signal(name, " ".join(whole_text(sentence).split()), sign, float(strength))
+
+
+def paid_by(rationale: str) -> tuple[Signal, ...]:
+    """The signals that a turn's rationale tells of.
+
+    >>> paid_by("-2 asks_again: The target asks again.")[0].sign
+    '-'
+    """
+    found = (_TOLD.fullmatch(line) for line in rationale.splitlines())
+    return tuple(Signal(one[3], one[4], one[1], float(one[2])) for one in found if one)
 
 
 def read_rubric(path: Path) -> Rubric:

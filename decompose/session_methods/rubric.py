@@ -197,7 +197,7 @@ def _combined(turn: int, samples: Sequence[tuple[dict[int, float], Found]], rubr
     values = [values[turn] for values, _ in samples]
     signals = {signal.id: signal for signal in rubric.signals}
     paid = [signals[name] for name in samples[0][1][turn]]
-    words = " ".join(f"{signal.value:+g} {signal.id}: {signal.sentence}" for signal in paid) or None
+    words = "\n".join(signal.told for signal in paid) or None
     several = len(values) > 1
     return TurnScore(
         turn,
