@@ -230,8 +230,8 @@ class DecomposeSettings(PresetSettings):
         "llm-student, llm-rubric, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and "
         "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
-        "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how an utterance moved the reply "
-        "that came, by a model here or at a server",
+        "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
+        "an utterance moved the reply that came, by a model here or at a server",
     )
     compare: tuple[str, ...] = Field(default=(), description="methods that stand beside it, to be compared with it")
     target: Literal["relative", "score"] = Field(
