@@ -120,14 +120,8 @@ def tell_rubrics(
                     found[way][session.session_id] = scores["raw_reward"].to_pylist()
                     tokens.append([sum(len(m.content) for m in asked.messages) / 4, len(reply.text) / 4])
         read, written = np.mean(tokens, axis=0).tolist()
-        tell(
-            f"{of}: tokens a session, {way}",
-            read + written,
-            "",
-            read=round(read),
-            written=round(written),
-            sessions=len(tokens),
-        )
+        more = {"read": round(read), "written": round(written), "sessions": len(tokens)}
+        tell(f"{of}: tokens a session, {way}", read + written, "tokens", **more)
     for kept in {tuple(sorted(values)) for way, values in found.items() if way.startswith("llm-rubric")}:
         told = Told([e for name in kept for e in sessions[name].episodes(rating)])
         for place, episode in enumerate(told.episodes):

@@ -161,7 +161,7 @@ def test_what_does_not_fit_is_cut_from_the_front():
     text = writing_request([long, *scored(5.0)], chosen).messages[1].content
     assert re.search(r'"turns_left_out_before": 1\d', text) and "number 19" in text and "number 2 " not in text
     assert "I want a table for two." in text
-    with pytest.raises(UnitError, match="do not fit into decompose.llm.context_tokens"):
+    with pytest.raises(UnitError, match=r"do not fit into decompose\.llm\.context_tokens"):
         writing_request([long, *scored(5.0)], DecomposeSettings(llm={"model": "m", "context_tokens": 2200}))
 
 
