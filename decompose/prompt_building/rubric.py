@@ -33,7 +33,7 @@ SIGNALS = 15
 """About how many signals are asked for."""
 FEWEST, MOST, LONGEST, STRONGEST = 2, 40, 400, 10.0
 """Signals of a rubric, characters of a sentence, and the strength of a signal, at most."""
-TOKENS_A_RUBRIC = 1500
+TOKENS_A_RUBRIC = 1000
 """About what a rubric takes as a reply."""
 SIGNS = {"+": 1.0, "-": -1.0}
 
@@ -232,8 +232,11 @@ def writing_request(episodes: Sequence[Episode], settings: DecomposeSettings) ->
     fixed = sum(len(m.content.encode()) for m in _WRITING.messages("write", {**blanks, "conversations": ""}))
     room = BYTES_A_TOKEN * (settings.llm.context_tokens - TOKENS_A_RUBRIC) - fixed - len(json.dumps(_SCHEMA))
     shown = _cut([_Shown.of(number, episode) for number, episode in enumerate(chosen, start=1)], room)
+    asking = settings.llm.asking
+    if asking["max_tokens"] is not None:  # Which is meant for the judgements of a dialogue.
+        asking["max_tokens"] = max(asking["max_tokens"], 2 * TOKENS_A_RUBRIC)
     return ChatRequest(
-        **settings.llm.asking,
+        **asking,
         messages=_WRITING.messages("write", {**blanks, "conversations": "\n".join(shown)}),
         schema=_SCHEMA,
         subject=f"the rubric of {chosen[0].rating.name}, from {len(chosen)} dialogues",
