@@ -156,13 +156,13 @@ def test_a_rubric_is_written_from_both_ends_of_the_scale():
 
 
 def test_what_does_not_fit_is_cut_from_the_front():
-    chosen = DecomposeSettings(llm={"model": "m", "context_tokens": 3200}, rubric={"dialogues": 1})
+    chosen = DecomposeSettings(llm={"model": "m", "context_tokens": 2700}, rubric={"dialogues": 1})
     long = session("long", 1.0, tuple(("SYSTEM", f"number {turn} " + "word " * 80) for turn in range(20))).episodes()[0]
     text = writing_request([long, *scored(5.0)], chosen).messages[1].content
     assert re.search(r'"turns_left_out_before": 1\d', text) and "number 19" in text and "number 2 " not in text
     assert "I want a table for two." in text
     with pytest.raises(UnitError, match=r"do not fit into decompose\.llm\.context_tokens"):
-        writing_request([long, *scored(5.0)], DecomposeSettings(llm={"model": "m", "context_tokens": 2200}))
+        writing_request([long, *scored(5.0)], DecomposeSettings(llm={"model": "m", "context_tokens": 1500}))
 
 
 def test_a_rubric_that_is_cut_off_is_asked_for_again():
