@@ -210,7 +210,7 @@ def costs(facts: Facts) -> list[str]:
         return []
     less, gap = kind.difference.negated(), kind.score
     if gap is None:
-        scores = "Scores cannot say whether that is right: too many sessions have such a turn, or none is scored."
+        scores = "Scores cannot say whether that is right: all sessions have such a turn, or none is scored."
     elif gap.high is not None and gap.high < 0:
         scores = f"Sessions with one score lower, too: by {_figure(gap.negated())}."
     else:
