@@ -20,15 +20,19 @@ from apportion.evaluation.error_slices.turns import TargetTurns, TurnId
 from apportion.pipeline.error_slices.turn_attributes import traits
 from apportion.pipeline.results.run_folder import SLICES, session_file_name
 
-COLUMNS = (*EPISODE_KEY, "turn", "method", "reward")
+COLUMNS = (*EPISODE_KEY, "turn", "method", "reward", "raw_reward")
 
 
 def run_slices(episodes: Sequence[Episode], rewards: pa.Table) -> Iterator[ErrorSlices]:
-    """The slices by each method that has rewards (REWARDS schema), averaged over seeds; no model is asked."""
+    """The slices by each method that has rewards (REWARDS schema), averaged over seeds; no model is asked.
+
+    A turn of which a method said nothing, such as the last one where nobody replied, has a reward that the projection
+    filled in: it is no turn of a kind.
+    """
     of_method: dict[str, dict[TurnId, list[float]]] = {}
-    for *key, turn, method, reward in zip(*(rewards.column(name).to_pylist() for name in COLUMNS), strict=True):
+    for *key, turn, method, reward, said in zip(*(rewards.column(name).to_pylist() for name in COLUMNS), strict=True):
         known = of_method.setdefault(method, {}).setdefault(TurnId((key[0], key[1], key[2], key[3]), turn), [])
-        known += [] if reward is None else [reward]
+        known += [] if reward is None or said is None else [reward]
     rewarded = {one.episode for of in of_method.values() for one in of}
     shown = [episode for episode in episodes if episode.key in rewarded and episode.target_turns]
     ids = [TurnId(episode.key, turn) for episode in shown for turn in episode.target_turns]

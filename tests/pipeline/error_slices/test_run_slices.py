@@ -53,6 +53,13 @@ def test_too_few_sessions_are_told(rewards):
     assert list(run_slices(EPISODES, rewards[:0])) == []
 
 
+def test_turns_of_which_a_method_said_nothing_are_no_turns_of_a_kind(rewards):
+    unsaid = rewards.set_column(
+        rewards.schema.get_field_index("raw_reward"), "raw_reward", pa.nulls(len(rewards), pa.float64())
+    )
+    assert {one.turns for one in run_slices(EPISODES, unsaid)} == {(0, 0)}
+
+
 def test_files_that_are_no_slices_are_passed_over(tmp_path):
     (tmp_path / "slices").mkdir()
     for name, text in (("a", "{"), ("b", "[]"), ("c", "{}"), ("d", '{"method": "rrd", "kinds": []}')):
