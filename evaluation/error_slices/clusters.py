@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from apportion.evaluation.error_slices.slices import words_of
 from apportion.foundation.arrays import Floats
 
+WORDS, FEWEST_TURNS = 400, 5
+"""The commonest words that turns are told apart by, and in how many turns one has to stand."""
 DIMENSIONS = 32
 """Principal directions that distances are taken in; what is left of a sentence's embedding is mostly noise."""
 LEARNED_FROM = 20_000
@@ -18,6 +22,22 @@ LEARNED_FROM = 20_000
 FEWEST_A_CENTRE = 25
 MOST_CENTRES = 64
 ROUNDS = 30
+
+
+def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Which common words each of N turns holds, a rare one weighing more [shape=(N, W)]: w = log(N / turns with it).
+
+    With the principal directions of `Space` this is latent semantic analysis (Deerwester et al., 1990): it needs no
+    model and no language that one would know.
+    """
+    said = [words_of(text) for text in texts]
+    turns = Counter(word for words in said for word in sorted(words))
+    place = {word: at for at, (word, many) in enumerate(turns.most_common(WORDS)) if many >= FEWEST_TURNS}
+    vectors = np.zeros((len(said), max(1, len(place))), np.float32)
+    for row, words in enumerate(said):
+        for word in words & place.keys():
+            vectors[row, place[word]] = np.log(len(said) / turns[word])
+    return vectors
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,11 +50,15 @@ def find_slices(turns: TargetTurns, method: str, settings: SliceSettings | None 
     first, second = turns.only(half), turns.only(~half)
     counts = tuple(int(of.sessions.max(initial=-1)) + 1 for of in (first, second))
     sizes = (len(first), len(second))
+    reason = None
     if min(counts) < settings.fewest_sessions:
         reason = (
             f"{sum(counts)} sessions have rewards by {method}; at least {2 * int(settings.fewest_sessions)} are "
             "needed, one half to find kinds in and the other to hold them to"
         )
+    elif not turns.differ:
+        reason = f"{method} pays all turns of a conversation the same, so that no kind of turn can stand out"
+    if reason is not None:
         return ErrorSlices(method, settings, (counts[0], counts[1]), sizes, 0, 0, (), reason)
     search = _searched(turns, half, settings)
     proposals = _proposed(search, turns, half, settings)

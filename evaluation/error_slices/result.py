@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -81,6 +82,19 @@ class Slice:
     mostly: tuple[str, ...]
     examples: tuple[Example, ...]
 
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Slice:
+        """What `to_json` gave."""
+        examples = [
+            Example(TurnId((one["session_id"], one["rater"], one["target"], one["name"]), one["turn"]), one["text"],
+                    one["reward"])
+            for one in plain["examples"]
+        ]  # fmt: skip
+        estimates = {
+            name: plain[name] and IntervalEstimate(**plain[name]) for name in ("difference", "sessions", "score")
+        }
+        return cls(**{**plain, **estimates, "mostly": tuple(plain["mostly"]), "examples": tuple(examples)})
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         plain = asdict(self)
@@ -117,6 +131,19 @@ class ErrorSlices:
     candidates: int
     kinds: tuple[Slice, ...]
     reason: str | None = None
+
+    @property
+    def dear(self) -> tuple[Slice, ...]:
+        """The kinds that are paid less than the rest of their conversations, the dearest first."""
+        return tuple(kind for kind in self.kinds if kind.difference.value < 0)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> ErrorSlices:
+        """What `to_json` gave."""
+        kinds = tuple(Slice.from_json(kind) for kind in plain["kinds"])
+        settings, (sessions, turns) = SliceSettings(**plain["settings"]), (plain["sessions"], plain["turns"])
+        tried, candidates, reason = plain["tried"], plain["candidates"], plain["reason"]
+        return cls(plain["method"], settings, tuple(sessions), tuple(turns), tried, candidates, kinds, reason)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as they are kept beside a run."""

@@ -65,6 +65,12 @@ class TargetTurns:
         """The session of each turn as a number from 0 [shape=(N,)]."""
         return _numbered([one.episode[0] for one in self.ids])
 
+    @property
+    def differ(self) -> bool:
+        """Whether the rewards of any episode differ, rounding aside."""
+        known = np.isfinite(self.rewards)
+        return bool(_from_means(self.rewards[known], self.episodes[known]).any())
+
     def only(self, mask: Mask) -> TargetTurns:
         """The turns of ``mask`` [shape=(N,)]."""
         places = np.flatnonzero(mask).tolist()

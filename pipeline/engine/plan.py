@@ -66,7 +66,7 @@ class Plan:
         for name in reversed(list(self.stages)):
             if name in wanted:
                 declared = self.stages[name]
-                needs = [need for need in self._needs[name] if need not in declared.shows and need not in self.left_out]
+                needs = [need for need in self._needs[name] if need not in self.left_out]
                 wanted.update(n for n in needs if any(declared.wants(u, n) for u in self.units[name]))
         return [name for name in self.stages if name in wanted]
 

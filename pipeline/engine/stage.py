@@ -181,8 +181,6 @@ class Stage:
     """What a stage over perturbations has units of."""
     scored: bool = False
     """Whether it works on scores: where no session has one, it has no units."""
-    shows: tuple[str, ...] = ()
-    """The needs that it reads where something else makes them, and that are never made for it alone."""
     spares: tuple[str, ...] = ()
     """The needs that all its units can do without: left out, or failed altogether, they hold nothing up."""
     idle: Callable[[Config, Mapping[str, Session]], str | None] = lambda config, sessions: None

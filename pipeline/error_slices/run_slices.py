@@ -10,61 +10,39 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode
+from apportion.evaluation.error_slices.clusters import word_vectors
 from apportion.evaluation.error_slices.find import find_slices
-from apportion.evaluation.error_slices.result import ErrorSlices, SliceSettings, markdown
+from apportion.evaluation.error_slices.result import ErrorSlices, markdown
 from apportion.evaluation.error_slices.turns import TargetTurns, TurnId
 from apportion.pipeline.error_slices.turn_attributes import traits
 from apportion.pipeline.results.run_folder import SLICES, session_file_name
 
-BACKBONE, MAX_TOKENS = "minilm", 128
-"""Embeds the turns where the run has not."""
-COLUMNS = (*EPISODE_KEY, "turn", "method", "reward")
+COLUMNS = (*EPISODE_KEY, "turn", "method", "reward", "raw_reward")
 
 
-def run_slices(episodes: Sequence[Episode], rewards: pa.Table, embeddings: pa.Table | None) -> Iterator[ErrorSlices]:
-    """The slices by each method that has rewards (REWARDS schema), averaged over seeds.
+def run_slices(episodes: Sequence[Episode], rewards: pa.Table) -> Iterator[ErrorSlices]:
+    """The slices by each method that has rewards (REWARDS schema), averaged over seeds; no model is asked.
 
-    ``embeddings``: those of the stage `embed`, whose second half is the turn's own; None where the run has none.
+    A turn of which a method said nothing, such as the last one where nobody replied, has a reward that the projection
+    filled in: it is no turn of a kind.
     """
     of_method: dict[str, dict[TurnId, list[float]]] = {}
-    for *key, turn, method, reward in zip(*(rewards.column(name).to_pylist() for name in COLUMNS), strict=True):
+    for *key, turn, method, reward, said in zip(*(rewards.column(name).to_pylist() for name in COLUMNS), strict=True):
         known = of_method.setdefault(method, {}).setdefault(TurnId((key[0], key[1], key[2], key[3]), turn), [])
-        known += [] if reward is None else [reward]
+        known += [] if reward is None or said is None else [reward]
     rewarded = {one.episode for of in of_method.values() for one in of}
     shown = [episode for episode in episodes if episode.key in rewarded and episode.target_turns]
     ids = [TurnId(episode.key, turn) for episode in shown for turn in episode.target_turns]
     texts = [episode.turns[position].text for episode in shown for position in episode.target_positions]
     scores = [episode.score if episode.is_rated else np.nan for episode in shown for _ in episode.target_turns]
-    settings, nothing = SliceSettings(), np.full(len(ids), np.nan)
-    # Too few sessions for any slice: nothing is embedded for them.
-    enough = len({episode.session_id for episode in shown}) >= 2 * settings.fewest_sessions
-    vectors = _embedded(ids, texts, embeddings) if enough else np.zeros((len(ids), 1), np.float32)
-    turns = TargetTurns(ids, texts, nothing, vectors, traits(shown), np.array(scores, np.float64))
+    nothing = np.full(len(ids), np.nan)
+    turns = TargetTurns(ids, texts, nothing, word_vectors(texts), traits(shown), np.array(scores, np.float64))
     for method, of in sorted(of_method.items()):
         values = np.array([np.mean(of[one]) if of.get(one) else np.nan for one in ids], np.float64)
-        yield find_slices(replace(turns, rewards=values), method, settings)
-
-
-def _embedded(ids: Sequence[TurnId], texts: Sequence[str], stored: pa.Table | None) -> NDArray[np.float32]:
-    """Embeddings of the words of N turns [shape=(N, d)]: the run's own where it has them all, else made here."""
-    if stored is not None:
-        keys = zip(*(stored.column(name).to_pylist() for name in (*EPISODE_KEY, "turn")), strict=True)
-        row_of = {(*key[:4], key[4]): row for row, key in enumerate(keys)}
-        rows = [row_of.get((*one.episode, one.turn)) for one in ids]
-        if None not in rows:
-            column = stored.column("embedding").combine_chunks()
-            width = column.type.list_size
-            values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(stored), width)
-            own: NDArray[np.float32] = values[np.array(rows, np.int64), width // 2 :]
-            return own
-    from apportion.reward_model.network.backbones import frozen_backbone
-    from apportion.reward_model.network.texts import embed_sentences
-
-    return embed_sentences(frozen_backbone(BACKBONE, MAX_TOKENS), [" ".join(text.split()) for text in texts])
+        yield find_slices(replace(turns, rewards=values), method)
 
 
 def write_slices(found: Sequence[ErrorSlices], folder: Path) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
-from apportion.foundation.html.text import number, plain, signed
+from apportion.evaluation.error_slices.result import FAMILIES, LONGEST, Slice
+from apportion.foundation.html.text import clean, number, plain, signed
+from apportion.foundation.intervals.estimate import IntervalEstimate
 
 SMALL, LARGE = 0.25, 1.0
 """Spread between seeds over spread between turns: up to the one it hardly counts, from the other on it is all there is.
@@ -44,7 +46,8 @@ class Facts:
     of a session differ. ``sums_to``: what the rewards of a session add up to. ``agreement``: its Spearman with
     people's labels of held-out turns; ``annotator``: that of one annotator with the others; ``gain``: the Mean's global
     loss less that of its reward model. ``disputed``: share of pairs of turns that two methods order the other way
-    round. ``failed``: units of work without a result.
+    round. ``dearest``: the kind of turn that is paid least beside the rest of its dialogues, if one surely is.
+    ``failed``: units of work without a result.
     """
 
     rating: str
@@ -65,6 +68,7 @@ class Facts:
     gain: Figure = NOT_EVALUATED
     disputed: float | None = None
     spread: SeedSpread | None = None
+    dearest: Slice | None = None
     failed: int = 0
     aligned: bool = False
     sums_to: str = ""
@@ -211,6 +215,25 @@ def moved(facts: Facts) -> list[str]:
     ]
 
 
+def costs(facts: Facts) -> list[str]:
+    """Which kind of turn is paid least, and what the scores say to that; nothing where none surely is."""
+    kind = facts.dearest
+    if kind is None:
+        return []
+    less, gap = kind.difference.negated(), kind.score
+    if gap is None:
+        scores = "Scores cannot say whether that is right: all sessions have such a turn, or none is scored."
+    elif gap.high is not None and gap.high < 0:
+        scores = f"Sessions with one score lower, too: by {_figure(gap.negated())}."
+    else:
+        scores = f"Scores do not show it (sessions with one: {_signed(gap)}): read examples first, page What costs us."
+    return [
+        f"{FAMILIES[kind.family].capitalize()}: turns of the kind “{clean(kind.name, LONGEST)}” are paid "
+        f"{_figure(less)} less by {facts.method} than the other turns of their dialogues "
+        f"({_many(kind.turns, 'turn')} of sessions that it was not found in). {scores}"
+    ]
+
+
 def next_step(facts: Facts) -> tuple[str, str]:
     """One command, and what it is for; CONFIG, CORPUS and RUN are the run's own."""
     if facts.failed:
@@ -231,10 +254,8 @@ def next_step(facts: Facts) -> tuple[str, str]:
     if not facts.holds:
         return "apportion benchmark CORPUS", "compares all methods by the labels that are there."
     if not facts.foretells:
-        return (
-            "apportion view RUN",
-            "page What costs us: kinds of turn that are paid less. Train no policy before more scores are there.",
-        )
+        page = "every session with its rewards." if facts.dearest is None else "page What costs us: what is paid less."
+        return "apportion view RUN", f"{page} Train no policy before more scores are there."
     if not facts.aligned:
         return "apportion run CONFIG", "with align.enabled = true in CONFIG: a policy learns from these rewards."
     return "apportion view RUN", "every session with its rewards, and the policy's replies."
@@ -244,15 +265,15 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: Figure | IntervalEstimate) -> str:
     """A value with its interval as on the rest of the page."""
-    assert isinstance(figure, Estimate)
+    assert isinstance(figure, IntervalEstimate)
     return number(figure.value) + _ends(figure)
 
 
-def _signed(figure: Estimate) -> str:
+def _signed(figure: IntervalEstimate) -> str:
     return signed(figure.value) + _ends(figure)
 
 
-def _ends(figure: Estimate) -> str:
+def _ends(figure: IntervalEstimate) -> str:
     return "" if figure.low is None or figure.high is None else f" [{number(figure.low)}, {number(figure.high)}]"

@@ -19,7 +19,7 @@ from apportion.foundation.html.text import clean, number, signed
 from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import NO_FIGURE
 from apportion.pipeline.report.colours import colour_class
-from apportion.pipeline.report.conclusion import Facts, asked, chosen, moved, next_step, trusted, unknown
+from apportion.pipeline.report.conclusion import Facts, asked, chosen, costs, moved, next_step, trusted, unknown
 from apportion.pipeline.report.curves import stage_charts
 from apportion.pipeline.report.highlights import facts_of, turns_to_look_at
 from apportion.pipeline.report.sessions import held_out, session_views
@@ -104,6 +104,7 @@ def render_report(inputs: ReportInputs) -> str:
     facts = replace(
         facts_of(inputs.method, seen, inputs.episodes, rewards, evaluation),
         described=0 if inputs.descriptors is None else _turns_of(inputs.descriptors),
+        dearest=next((kind for of in inputs.slices if of.method == inputs.method for kind in of.dear), None),
         failed=len(inputs.quarantine),
         aligned=bool(inputs.samples),
     )
@@ -156,6 +157,7 @@ def _conclusion(inputs: ReportInputs, facts: Facts, evaluation: Evaluation | Non
         "What this corpus cannot show": cannot,
         "Which method, and why": [*chosen(facts), *(clean(note, 1000) for note in inputs.notes)],
         "How much a reward moves between seeds": moved(facts),
+        "What is paid less": costs(facts),
     }
     return [(title, told) for title, told in parts.items() if told]
 

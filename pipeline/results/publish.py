@@ -66,9 +66,10 @@ def publish(engine: Engine) -> dict[str, int]:
         _publish_table(output / "audit.parquet", _tables(finished["audit"], "audit"))
         _publish_text(output / "audit.json", artifact.text("audit.json"))
         _publish_text(output / "audit.md", artifact.text("audit.md"))
+    for artifact in finished["slices"].values():
+        _publish_folder(output / SLICES, artifact, f"{SLICES}/")
     for artifact in finished["report"].values():
         _publish_text(output / "report.html", artifact.text("report.html"))
-        _publish_folder(output / SLICES, artifact, f"{SLICES}/")
     quarantine = engine.facts["quarantine"](engine)
     _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE.arrow)])
     _publish_text(output / "run.json", json.dumps(_record(engine, finished), indent=1, sort_keys=True) + "\n")

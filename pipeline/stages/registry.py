@@ -23,12 +23,16 @@ HOMES: Mapping[str, str] = {
     "stability": "audit:STABILITY",
     "fit": "decompose:FIT",
     "rewards": "decompose:REWARDS",
+    "slices": "slices:ERROR_SLICES",
     "train-reward": "reward_model:TRAIN_REWARD",
     "evaluate": "evaluate:EVALUATE",
     "align": "align:ALIGN",
     "report": "report:REPORT",
 }
-GROUPS = {"react": "decompose", "judge": "decompose", "fit": "decompose", "rewards": "decompose", "stability": "audit"}
+GROUPS = {
+    **dict.fromkeys(("react", "judge", "fit", "rewards", "slices"), "decompose"),
+    "stability": "audit",
+}
 """Stages that `apportion run --only` runs together, and by what name."""
 
 

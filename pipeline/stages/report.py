@@ -25,27 +25,26 @@ SHOWN = {
 
 def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Everything a run made to one HTML page, and why the rest is missing."""
-    from apportion.corpus.schema import REWARDS
+    from apportion.evaluation.error_slices.result import ErrorSlices
     from apportion.pipeline.engine.training_curves import training_curves
-    from apportion.pipeline.error_slices.run_slices import run_slices, write_slices
     from apportion.pipeline.report.page import ReportInputs, Sample, render_report
-    from apportion.pipeline.results.run_folder import SLICES
 
     evaluations = [artifact.document("evaluation") for artifact in inputs.artifacts("evaluate")]
     samples, sources = inputs.table("align", "samples"), inputs.table("fit", "sources")
     warnings = (*inputs.facts["warnings"], *inputs.facts["recordings"])
     audits = [artifact.document("audit") for artifact in inputs.artifacts("stability")]
-    rewards, episodes = inputs.table("rewards", "rewards"), inputs.episodes(config.rating)
-    own = config.train_reward.freeze_backbone and config.train_reward.scoring == "windowed"
-    embeddings = inputs.table("embed", "embeddings") if own else None
-    slices = tuple(run_slices(episodes, REWARDS.arrow.empty_table() if rewards is None else rewards, embeddings))
-    write_slices(slices, work.out / SLICES)
+    slices = [
+        ErrorSlices.from_json(artifact.document(name.removesuffix(".json")))
+        for artifact in inputs.artifacts("slices")
+        for name in sorted(artifact.files)
+        if name.endswith(".json")
+    ]
     page = render_report(
         ReportInputs(
             rating=config.rating or NOBODY_SCORED,
             evaluation=evaluations[0] if evaluations else None,
-            rewards=rewards,
-            episodes=episodes,
+            rewards=inputs.table("rewards", "rewards"),
+            episodes=inputs.episodes(config.rating),
             splits=inputs.required("split", "splits"),
             method=config.decompose.method,
             descriptors=inputs.table("verbalize", "descriptors"),
@@ -58,7 +57,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             versions=inputs.facts["versions"],
             notes=(*preset_notes(config), *learnt_elsewhere(config, sources), *config.notes),
             audit=audits[0]["table"] if audits else None,
-            slices=slices,
+            slices=tuple(slices),
             missing=missing(inputs),
             unfinished=frozenset(row["stage"] for row in inputs.facts["unfinished"]),
         )
@@ -104,12 +103,11 @@ def _why(stage: str, quarantine: Sequence[Mapping[str, Any]]) -> str:
 REPORT = Stage(
     "report",
     _report,
-    needs=("split", "verbalize", "embed", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
+    needs=("split", "verbalize", "fit", "rewards", "slices", "train-reward", "evaluate", "align", "stability"),
     per="corpus",
-    version=5,
+    version=6,
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
-    shows=("embed",),
-    spares=("verbalize", "embed", "fit", "rewards", "train-reward", "evaluate", "align", "stability"),
+    spares=("verbalize", "fit", "rewards", "slices", "train-reward", "evaluate", "align", "stability"),
     facts=("versions", "quarantine", "warnings", "recordings", "left_out", "unfinished"),
 )

@@ -7,6 +7,7 @@ import pytest
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution import shards
 from apportion.pipeline.stages.registry import STAGES
+from apportion.pipeline.stages.report import SHOWN
 from tests.behaviour.command import config
 from tests.behaviour.small import QUARTERS, TINY_POLICY, write_small_corpus
 
@@ -43,8 +44,8 @@ def page(folder: Path) -> str:
 
 def told_missing(folder: Path) -> dict[str, str]:
     """What the page says is not there, and why."""
-    found = re.findall(r'<b>No ([\w ]+)\.</b> <span dir="auto">(.*?)</span>', page(folder), re.DOTALL)
-    return dict(found)
+    line = rf'<(?:p|li dir="auto")>No ({"|".join(SHOWN.values())}): (.*?)</'
+    return dict(re.findall(line, page(folder), re.DOTALL))
 
 
 def test_a_failed_alignment_leaves_a_report_with_its_curves_up_to_the_alarm(folder, apportion, monkeypatch):
@@ -81,7 +82,7 @@ def test_a_failed_alignment_leaves_a_report_with_its_curves_up_to_the_alarm(fold
     summary = json.loads(left.stdout)
     assert summary["left_out"] == {"align": "skip names 'align'"} and summary["quarantined"] == []
     assert {name: set(units) for name, units in summary["units"].items() if name != "report"} == {
-        name: {"reused"} for name in ("split", "embed", "judge", "rewards", "train-reward", "evaluate")
+        name: {"reused"} for name in ("split", "embed", "judge", "rewards", "slices", "train-reward", "evaluate")
     }
     assert told_missing(folder) == {"aligned policy": "left out: skip names &#39;align&#39;"}
     assert "up to a failure" not in page(folder)
@@ -194,7 +195,7 @@ def test_orchestrators_give_no_shards_to_a_stage_that_is_left_out(folder, caplog
     path = str(config(folder, TEXT.replace("[run]", '[run]\nlast_stage = "decompose"')))
     shards.prepare(path)
     given = [stage.name for stage in STAGES.values() if shards.list_shards(path, stage.name, 4)]
-    assert given == ["split", "judge", "rewards", "report"]  # Not what nothing that runs would read.
+    assert given == ["split", "judge", "rewards", "slices", "report"]  # Not what nothing that runs would read.
 
 
 def test_whether_a_run_aligns_is_in_no_key_of_a_policy(folder):

@@ -33,7 +33,7 @@ def place(tmp_path_factory) -> RunPlace:
     """A run whose sessions are two pages of a list, with slices."""
     run = write_viewed_run(tmp_path_factory.mktemp("bundled"), sessions=SESSIONS)
     episodes = [e for one in Corpus.open(run.parent / "corpus").iter_sessions() for e in one.episodes()]
-    write_slices(tuple(run_slices(episodes, pq.read_table(run / "rewards.parquet"), None)), run / "slices")
+    write_slices(tuple(run_slices(episodes, pq.read_table(run / "rewards.parquet"))), run / "slices")
     return open_place(run)
 
 

@@ -94,6 +94,8 @@ def test_a_pilot_of_two_sessions_in_german_gets_equal_shares_once(here, capsys):
     assert "scores for 4 sessions or more" in out
     config = here / "chats-apportion" / "apportion.toml"
     assert len(config.read_text().splitlines()) <= 12
+    told = (config.parent / "run" / "slices" / "uniform.md").read_text()
+    assert "Nothing can be said: 2 sessions have rewards by uniform; at least 24 are needed" in told
     before = {path: path.stat().st_mtime_ns for path in (config.parent / "run" / "store").rglob("*.parquet")}
     code, out, _ = start(capsys, "chats.jsonl")
     assert code == 0 and "kept as it is" in out

@@ -1,13 +1,11 @@
 """A run's error slices: of its rewards and embeddings, found, kept, read again and shown in the report."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS
-from apportion.pipeline.error_slices import run_slices as module
+from apportion.corpus.schema import REWARDS
+from apportion.evaluation.error_slices.result import ErrorSlices
 from apportion.pipeline.error_slices.run_slices import read_slices, run_slices, write_slices
 from apportion.pipeline.report.page import render_report
 from tests.pipeline.report_inputs import made_up_episodes, made_up_inputs, made_up_rewards
@@ -29,7 +27,7 @@ def rewards() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def found(rewards):
-    return tuple(run_slices(EPISODES, rewards, None))
+    return tuple(run_slices(EPISODES, rewards))
 
 
 def test_what_is_planted_is_found_kept_read_again_and_in_the_report(found, tmp_path):
@@ -38,7 +36,7 @@ def test_what_is_planted_is_found_kept_read_again_and_in_the_report(found, tmp_p
     assert costly and all("another department" in example.text for kind in costly for example in kind.examples)
     assert by_method["uniform"].kinds == ()
     write_slices(found, tmp_path / "slices")
-    assert read_slices(tmp_path) == {one.method: json.loads(json.dumps(one.to_json())) for one in found}
+    assert [ErrorSlices.from_json(of) for of in read_slices(tmp_path).values()] == list(found)
     assert "| kind of turn |" in (tmp_path / "slices" / "rrd.md").read_text()
     page = render_report(made_up_inputs(changes={"slices": found}))
     section = page[page.index('<section id="slices"') : page.index('<section id="audit"') if "#audit" in page else None]
@@ -46,30 +44,20 @@ def test_what_is_planted_is_found_kept_read_again_and_in_the_report(found, tmp_p
     assert 'id="slices"' not in render_report(made_up_inputs())
 
 
-def test_embeddings_of_the_run_itself_go_before(rewards, found, monkeypatch):
-    turns = {
-        (*e.key, turn): e.turns[p].text
-        for e in EPISODES
-        for turn, p in zip(e.target_turns, e.target_positions, strict=True)
-    }
-    texts = sorted(set(turns.values()))
-    own = np.eye(len(texts), dtype=np.float32)
-    values = pa.array([[9.0] * len(texts) + own[texts.index(text)].tolist() for text in turns.values()])
-    columns = dict(zip((*EPISODE_KEY, "turn"), map(list, zip(*turns, strict=True)), strict=True))
-    stored = pa.table({**columns, "embedding": values.cast(pa.list_(pa.float32(), 2 * len(texts)))})
-    monkeypatch.setattr(module, "BACKBONE", "none such")
-    again = {one.method: one for one in run_slices(EPISODES, rewards, stored)}
-    assert min(kind.difference.value for kind in again["rrd"].kinds) < -0.5
-
-
-def test_too_few_sessions_are_told_and_not_embedded(rewards, monkeypatch):
-    monkeypatch.setattr(module, "BACKBONE", "none such")
+def test_too_few_sessions_are_told(rewards):
     few = {episode.session_id for episode in EPISODES[:10]}
     some = rewards.filter(pa.array([one in few for one in rewards["session_id"].to_pylist()]))
-    assert {one.reason.partition(";")[0] for one in run_slices(EPISODES, some, None)} == {
+    assert {one.reason.partition(";")[0] for one in run_slices(EPISODES, some)} == {
         "10 sessions have rewards by rrd", "10 sessions have rewards by uniform",
     }  # fmt: skip
-    assert list(run_slices(EPISODES, rewards[:0], None)) == []
+    assert list(run_slices(EPISODES, rewards[:0])) == []
+
+
+def test_turns_of_which_a_method_said_nothing_are_no_turns_of_a_kind(rewards):
+    unsaid = rewards.set_column(
+        rewards.schema.get_field_index("raw_reward"), "raw_reward", pa.nulls(len(rewards), pa.float64())
+    )
+    assert {one.turns for one in run_slices(EPISODES, unsaid)} == {(0, 0)}
 
 
 def test_files_that_are_no_slices_are_passed_over(tmp_path):

@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
+from apportion.evaluation.error_slices.result import Slice
 from apportion.pipeline.report.conclusion import (
     Facts,
     Rival,
     SeedSpread,
     asked,
     chosen,
+    costs,
     moved,
     next_step,
     trusted,
@@ -21,6 +23,7 @@ from apportion.pipeline.report.conclusion import (
 
 ABOVE, ZERO, BELOW = Estimate(0.3, 0.1, 0.5, 12), Estimate(0.1, -0.1, 0.3, 12), Estimate(-0.3, -0.5, -0.1, 12)
 NO_LABELS = Missing("the corpus has no labels of turns by people")
+ASKS = Slice("cue", "asks a question", BELOW, 0.001, -0.2, 90, 0.1, ABOVE, ZERO, None, None, (), ())
 GOOD = Facts(
     "satisfaction", (1.0, 5.0), "agent", 60, 60, 700, "mix", "All sources", held_out=12,
     compared=("sentiment", "uniform"), sums_to="its score", agreement=ABOVE, annotator=ABOVE, gain=ABOVE, disputed=0.14,
@@ -65,7 +68,13 @@ GOOD = Facts(
         (moved, {"spread": SeedSpread(3, 0.5, 0.0)}, "the order is the seed's", "largest"),
         (next_step, {}, "apportion run CONFIG with align.enabled = true", "VIEW"),
         (next_step, {"aligned": True}, "apportion view RUN every session", "CONFIG"),
-        (next_step, {"gain": ZERO}, "apportion view RUN page What costs us", "CONFIG"),
+        (costs, {}, "", "paid"),
+        (costs, {"dearest": ASKS}, "“asks a question” are paid 0.300 [0.100, 0.500] less by mix", "lower"),
+        (costs, {"dearest": ASKS}, "(90 turns of sessions that it was not found in). Scores do not show it (", "too"),
+        (costs, {"dearest": replace(ASKS, score=BELOW)}, "Sessions with one score lower, too: by 0.300 [0.100", "show"),
+        (costs, {"dearest": replace(ASKS, score=None)}, "Scores cannot say whether that is right", "lower"),
+        (next_step, {"gain": ZERO}, "apportion view RUN every session with its rewards. Train no policy", "CONFIG"),
+        (next_step, {"gain": ZERO, "dearest": ASKS}, "apportion view RUN page What costs us: what is paid", "CONFIG"),
         (next_step, {"agreement": ZERO}, "apportion benchmark CORPUS", "CONFIG"),
         (next_step, {"agreement": NO_LABELS}, "apportion view RUN page Label", "CONFIG"),
         (next_step, {"orders": False}, "which tells turns apart", "Label"),

@@ -59,7 +59,9 @@ def test_what_people_said_is_escaped(run, found):
 def test_each_method_has_its_own_and_an_unknown_one_is_the_usual(run, found):
     write(run, found.to_json())
     write(run, replace(found, method="uniform", kinds=()).to_json(), "uniform")
-    assert "No kind of turn stands out." in html(run, Links("slices"), "uniform")
+    none = html(run, Links("slices"), "uniform")
+    assert "No kind of turn stands out." in none and "150 sessions in a half are too few to tell" in none
+    assert "at least 12 sessions of either half" in none and "by luck is at most 5%" in none
     assert "Worth less than the rest" in html(run, Links("slices"), "none such")
 
 
