@@ -16,6 +16,7 @@ from apportion.decompose.settings_key import settings_identity
 from apportion.llm_client.request import ChatRequest
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.results.run_folder import RUBRIC as FILE
 from apportion.pipeline.stages.shared import check_asking, method_of, recorded_digest
 from apportion.pipeline.stages.split import SPLIT
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from apportion.corpus.splits.splits import SplitEpisodes
     from apportion.pipeline.engine.engine import Engine
     from apportion.pipeline.engine.store import Artifact
-
-FILE = "rubric.toml"
 
 
 def _write(inputs: Inputs, config: Config, work: Work) -> Outputs:
