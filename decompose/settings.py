@@ -112,8 +112,8 @@ class LLMMethodSettings(LLMSettings):
     max_sessions: int | None = Field(
         default=None,
         ge=3,
-        description="sessions that llm and llm-multimodal judge, spread over scores and over what reactions leave "
-        "uncertain; llm-student carries that to the others; none judges all",
+        description="sessions that llm, llm-multimodal and llm-rubric judge, spread over scores and over what "
+        "reactions leave uncertain; llm-student carries that to the others; none judges all",
     )
     selection_seed: int = Field(default=0, ge=0, description="decides which, where max_sessions leaves a choice")
     pseudonyms: bool = Field(
