@@ -312,6 +312,11 @@ class DecomposeSettings(PresetSettings):
         return tuple(n for n in self.judging if METHODS[n].judges_subset) if self.llm.max_sessions is not None else ()
 
     @property
+    def writes_rubric(self) -> bool:
+        """Whether a run has a rubric written to judge by."""
+        return self.rubric.file is None and any(isinstance(METHODS[name], RubricMethod) for name in self.judging)
+
+    @property
     def audited_method(self) -> str | None:
         """The method that the audit asks by; None where no method asks a language model about a session as it is."""
         asking = [name for name in self.methods if isinstance(METHODS[name], LLMMethod)]
