@@ -112,8 +112,8 @@ class LLMMethodSettings(LLMSettings):
     max_sessions: int | None = Field(
         default=None,
         ge=3,
-        description="sessions that llm and llm-multimodal judge, spread over scores and over what reactions leave "
-        "uncertain; llm-student carries that to the others; none judges all",
+        description="sessions that llm, llm-multimodal and llm-rubric judge, spread over scores and over what "
+        "reactions leave uncertain; llm-student carries that to the others; none judges all",
     )
     selection_seed: int = Field(default=0, ge=0, description="decides which, where max_sessions leaves a choice")
     pseudonyms: bool = Field(
@@ -310,6 +310,11 @@ class DecomposeSettings(PresetSettings):
     def some_judge(self) -> tuple[str, ...]:
         """Those of ``judging`` that judge chosen sessions alone; none where all sessions are judged."""
         return tuple(n for n in self.judging if METHODS[n].judges_subset) if self.llm.max_sessions is not None else ()
+
+    @property
+    def writes_rubric(self) -> bool:
+        """Whether a run has a rubric written to judge by."""
+        return self.rubric.file is None and any(isinstance(METHODS[name], RubricMethod) for name in self.judging)
 
     @property
     def audited_method(self) -> str | None:

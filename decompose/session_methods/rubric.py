@@ -123,7 +123,7 @@ def _samples(
     for request, meta in _first_requests(rubric, disguised, settings):
         parts.setdefault(meta.sample, []).append(_ask(request, meta.turns, rubric, settings, asker))
     worth = rubric.strengths
-    samples = []
+    samples: list[tuple[dict[int, float], Found]] = []
     for found in parts.values():
         values = averaged([{t: math.fsum(worth[i] for i in ids) for t, ids in part.items()} for part in found], 0.0)
         known = {turn: ids for part in reversed(found) for turn, ids in part.items()}

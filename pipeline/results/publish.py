@@ -22,8 +22,7 @@ from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
 from apportion.pipeline.results.models import models_of
-from apportion.pipeline.results.run_folder import SLICES, corpus_place, remember_corpus, session_file_name
-from apportion.pipeline.stages.rubric import FILE as RUBRIC_FILE
+from apportion.pipeline.results.run_folder import RUBRIC, SLICES, corpus_place, remember_corpus, session_file_name
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts
@@ -49,7 +48,7 @@ def publish(engine: Engine) -> dict[str, int]:
     curves = training_curves(finished)
     _publish_table(output / "histories.parquet", [] if curves is None else [curves])
     for artifact in finished["rubric"].values():
-        _publish_text(output / RUBRIC_FILE, artifact.text(RUBRIC_FILE))
+        _publish_text(output / RUBRIC, artifact.text(RUBRIC))
     for unit, artifact in finished["features"].items():
         name = f"{session_file_name(unit.session_id or '')}.parquet"
         _publish_table(output / "frames" / name, [artifact.table("frames")])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 UTTERANCE_TABLES = ("utterances.parquet", "utterances.jsonl")
+RUBRIC = "rubric.toml"
+"""The file of the signals that `llm-rubric` judged by, where the run had them written."""
 SLICES = "slices"
 """The folder of error slices in a run's."""
 CORPUS_PATH = "corpus.path"

@@ -38,7 +38,7 @@ from apportion.pipeline.engine.provenance import has_face, has_sound
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.reward_model import check_reward_model, training_settings
 from apportion.pipeline.stages.rollout_context import check_simulators, played_session, simulator_settings
-from apportion.pipeline.stages.rubric import with_rubric, writes
+from apportion.pipeline.stages.rubric import with_rubric
 from apportion.pipeline.stages.shared import (
     check_asking,
     chosen_count,
@@ -90,12 +90,13 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     method = method_of(inputs.unit)
     plays = isinstance(method, RolloutMethod)
     asker: Any = work.tools if method.asks else None
+    rubrics = inputs.artifacts("rubric")
     judged = judge_session(
         name_of(inputs.unit),
         inputs.session,
         config.rating,
         inputs.table("verbalize", "descriptors"),
-        with_rubric(config.decompose, inputs.artifacts("rubric")),
+        with_rubric(config.decompose, rubrics) if rubrics else config.decompose,
         asker,
         inputs.table("features", "utterance_features"),
         played_session(method, inputs.session, inputs.root, config.decompose, complete) if plays else None,
@@ -113,7 +114,7 @@ def _judge_wants(unit: Unit, need: str) -> bool:
 
 def _judge_without(config: Config) -> tuple[str, ...]:
     """What this configuration has not chosen or written."""
-    made = {"select-sessions": bool(config.decompose.some_judge), "rubric": writes(config)}
+    made = {"select-sessions": bool(config.decompose.some_judge), "rubric": config.decompose.writes_rubric}
     return tuple(stage for stage, is_made in made.items() if not is_made)
 
 

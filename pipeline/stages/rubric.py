@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
 from apportion.decompose.method import Method, RubricMethod
-from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.rubric import writing_identity, writing_request
 from apportion.decompose.session_methods.rubric import written
 from apportion.decompose.settings import DecomposeSettings
@@ -16,6 +15,7 @@ from apportion.decompose.settings_key import settings_identity
 from apportion.llm_client.request import ChatRequest
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.results.run_folder import RUBRIC as FILE
 from apportion.pipeline.stages.shared import check_asking, method_of, recorded_digest
 from apportion.pipeline.stages.split import SPLIT
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from apportion.corpus.splits.splits import SplitEpisodes
     from apportion.pipeline.engine.engine import Engine
     from apportion.pipeline.engine.store import Artifact
-
-FILE = "rubric.toml"
 
 
 def _write(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -63,20 +61,15 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     }
 
 
-def writes(config: Config) -> bool:
-    """Whether a run with this configuration has a rubric written."""
-    return config.decompose.rubric.file is None and any(
-        isinstance(METHODS[name], RubricMethod) for name in config.decompose.judging
+def is_unwritten(engine: Engine, method: Method) -> bool:
+    """Whether ``method`` judges by a rubric that this stage has yet to write, so that its questions are not known."""
+    return (
+        isinstance(method, RubricMethod) and engine.config.decompose.writes_rubric and not engine.finished(RUBRIC.name)
     )
 
 
-def is_unwritten(engine: Engine, method: Method) -> bool:
-    """Whether ``method`` judges by a rubric that this stage has yet to write, so that its questions are not known."""
-    return isinstance(method, RubricMethod) and writes(engine.config) and not engine.finished(RUBRIC.name)
-
-
 def _applies(config: Config, unit: Unit, session: Session | None) -> bool:
-    return isinstance(method_of(unit), RubricMethod) and writes(config)
+    return isinstance(method_of(unit), RubricMethod) and config.decompose.writes_rubric
 
 
 def with_rubric(

@@ -2,6 +2,8 @@ import html as html_
 import re
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fastapi import HTTPException
 
@@ -69,6 +71,20 @@ def test_nothing_of_a_corpus_is_read_as_html(talks):
     assert "<script>alert" not in text and "<img src=x" not in text and "\u202e" not in text
     assert WILD not in text
     assert 'href="javascript' not in text
+
+
+def test_the_signals_that_paid_a_turn_stand_below_it(talk_run, tmp_path):
+    shutil.copytree(talk_run, tmp_path / "run", ignore=shutil.ignore_patterns("viewer"))
+    rewards = pq.read_table(talk_run / "rewards.parquet")
+    paid = {"method": "llm-rubric", "rationale": f"+2 warm_thanks: {WILD}\n-0.5 sighs: The rater sighs.\nnot a signal"}
+    rows = [{**row, **paid} if row["method"] == "judge" else row for row in rewards.to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows, schema=rewards.schema), tmp_path / "run" / "rewards.parquet")
+    with served(tmp_path / "run", talk_run.parent / "corpus") as running:
+        text = page(running)
+    chips = re.findall(r'<abbr class="tag (good|bad)" title="([^"]*)">([^<]*)</abbr>', text)
+    assert len(chips) == 2 * len({row["turn"] for row in rows if row["session_id"] == "talk" and row["rationale"]})
+    assert chips[0][::2] == ("good", "+2 warm thanks") and "&lt;script&gt;alert(1)" in chips[0][1]
+    assert chips[1] == ("bad", "The rater sighs.", "−0.5 sighs") and "<script>alert" not in text
 
 
 def test_what_the_run_does_not_have_is_not_found(talks):

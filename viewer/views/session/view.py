@@ -211,7 +211,7 @@ def _signals(series: Series, turn: int) -> Iterator[dict[str, Any]]:
         for signal in paid_by(series.values[turn].rationale):
             name = clean(signal.id, NAME).replace("_", " ")
             yield {
-                "text": f"{signed(signal.value)} {name}",
+                "text": f"{signal.value:+g} {name}".replace("-", "−", 1),
                 "sign": signal.sign,
                 "sentence": clean(signal.sentence, TEXT),
             }
