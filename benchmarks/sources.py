@@ -67,7 +67,7 @@ CORPORA = {
 }
 """By name: importer, file below shared/data, rating; recorded judgements of 60 sessions of each lie in `JUDGED`."""
 KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
-DIALOGUE_DRAWS = 20
+DIALOGUE_DRAWS, STUDENT_DRAWS = 20, 10
 DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
 ALL, LOCAL = "mix of all", "mix without a language model"
 
@@ -336,10 +336,11 @@ def main(given: argparse.Namespace, source: Path) -> None:
     if given.curve:
         tell_curve(told_by, corpus, of)
         return
-    if given.labels is not None:
-        seeds = range(given.labels, given.labels + DIALOGUE_DRAWS)
-        tell_gate(told_by(), corpus, of, seeds)
-        tell_choice(reactions, corpus, of, seeds)
+    if given.labels:
+        everything = told_by()
+        for seed in given.labels:
+            tell_gate(everything, corpus, of, range(seed, seed + DIALOGUE_DRAWS))
+        tell_choice(reactions, corpus, of, range(given.labels[-1], given.labels[-1] + STUDENT_DRAWS))
         return
     told = told_by()
     tell_weights(told, of)
@@ -361,10 +362,7 @@ if __name__ == "__main__":
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
     parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")
     parser.add_argument(
-        "--labels",
-        type=int,
-        metavar="SEED",
-        help="20 draws from SEED on: the verdict of 20 labelled dialogues, and what they teach",
+        "--labels", type=int, nargs="+", default=[], help="draws of dialogues from each of these seeds on"
     )
     for file in parser.parse_args().sources:
         main(parser.parse_args(), file)
