@@ -52,12 +52,12 @@ def too_few_sessions_warning(sessions: int, settings: SplitSettings) -> str | No
     if settings.test == 0 or test >= needed:
         return None
     seen = smallest_gain(test)
-    reach = f"this corpus shows only gains of {seen:.0%} or more" if seen < 1 else "this corpus cannot show any"
+    reach = f"they show a squared error that is {seen:.0%} lower or more" if seen < 1 else "they show no difference"
     return (
         f"{sessions} rated session{'' if sessions == 1 else 's'} give{'s' if sessions == 1 else ''} {test} test "
-        f"session{'' if test == 1 else 's'}, too few to tell methods apart: "
-        f"a {SMALLEST_GAIN:.0%} lower MSE than the Mean needs about {needed} test sessions "
-        f"({math.ceil(needed / settings.test):,} in all) at 80 % power; {reach}."
+        f"session{'' if test == 1 else 's'}, too few to tell methods apart by the scores: {reach}. One that is "
+        f"{SMALLEST_GAIN:.0%} lower than the Mean's needs about {needed} test sessions "
+        f"({math.ceil(needed / settings.test):,} in all) to be seen (power 80 %)."
     )
 
 

@@ -134,7 +134,7 @@ class Method:
     @property
     def judges_subset(self) -> bool:
         """Whether ``decompose.llm.max_sessions`` says how many sessions it judges."""
-        return self.asks and self.reads("llm")
+        return self.asks and (self.reads("llm") or self.reads("rubric"))
 
     @property
     def hands_out_score(self) -> bool:
@@ -206,6 +206,16 @@ class LLMMethod(SessionMethod):
     """A method that asks a language model about a session.
 
     ``requests`` names what lists its first requests, so that a run can count, price, preview and batch them.
+    """
+
+    requests: str = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class RubricMethod(SessionMethod):
+    """A method that asks a language model which signals of a rubric occur; the run has the rubric written before.
+
+    No audit asks by it: its question is not worded by ``decompose.llm.prompt``.
     """
 
     requests: str = field(kw_only=True)

@@ -62,6 +62,19 @@ class SotopiaRLSettings(Settings):
     )
 
 
+class RubricSettings(Settings):
+    """Signals of satisfaction and dissatisfaction in words that a language model judges by (SPUR, Lin et al., 2024)."""
+
+    file: Path | None = Field(
+        default=None,
+        description="a TOML file of signals, written by hand or kept from a run; none has the language model write it "
+        "from scored training sessions",
+    )
+    dialogues: int = Field(
+        default=10, ge=1, le=100, description="scored dialogues that it reads of each end of the scale, to write them"
+    )
+
+
 class RRDSettings(Settings):
     """Randomized return decomposition (Ren et al., 2021).
 

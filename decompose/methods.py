@@ -24,6 +24,7 @@ from apportion.decompose.method import (
     ReactionMethod,
     RecurrentObjective,
     RolloutMethod,
+    RubricMethod,
     ScoreUnits,
     Section,
     SessionMethod,
@@ -149,6 +150,13 @@ _OURS: tuple[Method, ...] = (
         scale=Raw(),
     ),
     LLMMethod("llm-multimodal", "LLM-GELI, multimodal", inputs=frozenset({Input.DESCRIPTORS}), **_LLM),
+    RubricMethod(
+        "llm-rubric",
+        "Signals of a rubric, found by a language model",
+        "apportion.decompose.session_methods.rubric:judge",
+        requests="apportion.decompose.session_methods.rubric:requests_for",
+        section=Section("rubric"),
+    ),
     LogprobMethod(
         "influence",
         "Influence on the reply, by a model on this machine",
@@ -195,7 +203,11 @@ _OURS: tuple[Method, ...] = (
         version=4,
     ),
     StackedMethod(
-        "mix", "What needs no score, moved by scores as far as they carry", _MIX, section=Section("stacking"), version=3
+        "mix",
+        "Reactions as models learnt elsewhere read them, corrected by the scores here as far as they tell",
+        _MIX,
+        section=Section("stacking"),
+        version=3,
     ),
     StudentMethod(
         "llm-student",

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from apportion.decompose.method import LLMMethod, Method, RolloutMethod, StudentMethod
+from apportion.decompose.method import LLMMethod, Method, RolloutMethod, RubricMethod, StudentMethod
 from apportion.decompose.method_settings import (
     AffectSettings,
     BlendSettings,
@@ -26,6 +26,7 @@ from apportion.decompose.method_settings import (
     IntensitySettings,
     MixSettings,
     RRDSettings,
+    RubricSettings,
     RudderSettings,
     SavoirSettings,
     SentimentSettings,
@@ -222,15 +223,15 @@ class DecomposeSettings(PresetSettings):
         "SAVOIR's (appendix D)",
     )
     method: str = Field(
-        default="rrd",
+        default="mix",
         description="the method of the run, whose rewards reward model, policy, viewer and report go by: uniform, "
         "sentiment, sentiment-utterance, affect, intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, "
         "rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm, mix, "
-        "llm-student, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and intensity-raw are "
-        "signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, expected-utility and leave-one-out "
-        "play sessions of simulated dialogues on; episode-score is the score on every act; sotopia-rl asks for "
-        "attributions of several dimensions; influence and influence-served measure how an utterance moved the reply "
-        "that came, by a model here or at a server",
+        "llm-student, llm-rubric, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and "
+        "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
+        "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
+        "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
+        "an utterance moved the reply that came, by a model here or at a server",
     )
     compare: tuple[str, ...] = Field(default=(), description="methods that stand beside it, to be compared with it")
     target: Literal["relative", "score"] = Field(
@@ -253,6 +254,7 @@ class DecomposeSettings(PresetSettings):
     intensity: IntensitySettings = IntensitySettings()
     llm: LLMMethodSettings = LLMMethodSettings()
     savoir: SavoirSettings = SavoirSettings()
+    rubric: RubricSettings = RubricSettings()
     sotopia_rl: SotopiaRLSettings = SotopiaRLSettings()
     influence: InfluenceSettings = InfluenceSettings()
     rrd: RRDSettings = RRDSettings()
@@ -275,12 +277,14 @@ class DecomposeSettings(PresetSettings):
             changes["reaction"] = self.reaction.model_copy(update={"pretrained": found_from(base, learnt)})
         if "llm" in self.model_fields_set and is_path(prompt):
             changes["llm"] = self.llm.model_copy(update={"prompt": str(found_from(base, prompt))})
+        if self.rubric.file is not None:
+            changes["rubric"] = self.rubric.model_copy(update={"file": found_from(base, self.rubric.file)})
         return self.model_copy(update=changes)
 
     def shown(self) -> dict[str, Any]:
         """As plain JSON values, files and folders by their last names."""
         shown = self.plain() | {"influence": self.influence.shown()}
-        for section, key in (("intensity", "model"), ("reaction", "pretrained"), ("llm", "prompt")):
+        for section, key in (("intensity", "model"), ("reaction", "pretrained"), ("rubric", "file"), ("llm", "prompt")):
             path = shown[section][key]
             if path is not None and (section != "llm" or is_path(path)):
                 shown[section][key] = Path(path).name
@@ -388,9 +392,9 @@ class DecomposeSettings(PresetSettings):
             )
         if audited is not None and isinstance(METHODS[audited], RolloutMethod):
             raise ValueError(f"audit.method = {audited!r} plays sessions on, and a changed one was never played")
-        if audited is not None and not METHODS[audited].asks:
+        if audited is not None and (isinstance(METHODS[audited], RubricMethod) or not METHODS[audited].asks):
             asking = ", ".join(name for name in METHODS if isinstance(METHODS[name], LLMMethod))
-            raise ValueError(f"audit.method = {audited!r} asks no language model; {asking} do")
+            raise ValueError(f"audit.method = {audited!r} asks no language model by decompose.llm.prompt; {asking} do")
         return self
 
 

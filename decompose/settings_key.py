@@ -8,11 +8,12 @@ from typing import Any
 
 from apportion.decompose.method import Attribution, Method, PretrainedReactions, Projected, Raw, Scale, ScoreUnits
 from apportion.decompose.methods import METHODS
-from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.decompose.prompt_building.prompt import RUBRIC_PROMPT, load_prompt
 from apportion.decompose.reactions.pretrained import prior_identity
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.features.vocal_intensity_model.model import intensity_identity
 from apportion.foundation.arrays import Null
+from apportion.foundation.files import remembered_digest
 
 FETCHING_ONLY = frozenset(
     {
@@ -69,6 +70,10 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         values = settings.influence.identity(served=method.asks)
     if section is settings.llm:
         values = _asking_identity(settings)
+    elif section is settings.rubric:  # Its own prompt, and a file by what it holds.
+        file = settings.rubric.file  # One that is not there is told where it is read.
+        asking = {**_asking_identity(settings), "prompt": load_prompt(RUBRIC_PROMPT).identity()}
+        values = {"llm": asking, "file": remembered_digest(file) if file is not None and file.is_file() else None}
     elif method.asks:
         values["llm"] = _asking_identity(settings)
     return {"method": method.name, "version": method.version, **values, **mixed}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Settings
 from apportion.foundation.toml_text import toml_text
 from apportion.pipeline.config import Config
+from apportion.pipeline.default_methods import Row, choose_methods
 from apportion.pipeline.sections import SECTIONS
 
 NEWCOMER: Mapping[str, tuple[str, ...]] = {
@@ -41,8 +43,8 @@ def template_for(
     base: Path | None = None,
     preset: str | None = None,
     every: bool = False,
-) -> tuple[str, list[str]]:
-    """The file for a corpus, and the names of all its ratings.
+) -> tuple[str, list[str], Row | None]:
+    """The file for a corpus, the names of all its ratings, and why these methods; None where it names none.
 
     ``corpus``: The corpus. ``rating``: Which rating the file chooses; None takes the first by name. ``called``: What
     the caller calls a parameter, for errors. ``align``: Whether a run fine-tunes a policy. ``base``: The folder that
@@ -50,7 +52,8 @@ def template_for(
     ``every``: Whether the file has every key, or those of a newcomer alone. Raises InputError: A corpus that cannot be
     read, or that does not have the rating.
     """
-    names = Corpus.open(corpus).rating_names()
+    opened = Corpus.open(corpus)
+    names = opened.rating_names()
     if rating is not None and rating not in names:
         raise InputError(f"{called('rating')} {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
     values: dict[str, Any] = {
@@ -59,11 +62,18 @@ def template_for(
         "rating": rating or next(iter(names), None),
         "preset": preset,
     }
+    row = None
+    # Without a score and without English there are no rewards, but a policy can still be fine-tuned.
+    with suppress(InputError) if not names else nullcontext():
+        row = choose_methods({one.session_id: one for one in opened.iter_sessions()}, values["rating"])
+    row = None if preset else row
+    if row is not None:
+        values["decompose"] = {"method": row.method, "compare": row.compare}
     if not align:
         values["align"] = {"enabled": False}
     elif not names:
         values["align"] = {"targets": ["second"]}
-    return (render_template if every else newcomer_template)(values), names
+    return (render_template if every else newcomer_template)(values), names, row
 
 
 def _from(base: Path | None, path: Path) -> str:

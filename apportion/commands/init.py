@@ -41,11 +41,11 @@ def init_command(
         align = not (sys.stdin.isatty() and sys.stderr.isatty()) or click.confirm(
             "Fine-tune a policy against the rewards, too?", default=True, err=True
         )
-    text, names = template_for(
+    text, names, row = template_for(
         corpus, rating, option_names(), align=align, base=output.parent, preset=preset, every=every
     )
     write(output, "--output", text)
-    click.echo(f"wrote {output}")
+    click.echo(f"wrote {output}{'' if row is None else f': {row}'}")
     if len(names) > 1 and rating is None:
         click.echo(
             f"the corpus has several ratings ({', '.join(names)}); {output} chooses {names[0]!r}: change it there"

@@ -61,7 +61,7 @@ def run_command(
     """Run all stages of CONFIG: features to report. Finished work is never done twice.
 
     Options go before the configuration's keys. `--only` takes split, features, verbalize, embed, select-sessions,
-    decompose, audit, train-reward, evaluate, align or report.
+    rubric, decompose, audit, train-reward, evaluate, align or report.
     """
     if only is None:
         loaded = load_config(config, preset)

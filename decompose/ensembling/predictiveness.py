@@ -61,13 +61,14 @@ def left_out_scores(source: Component, training: Sequence[Episode]) -> Mapping[E
 
 def chance_against(source: Component, training: Sequence[Episode]) -> float:
     """How likely it is that larger values go with lower scores, by the correlation of dialogues' means with scores and
-    Fisher's transformation of it (1921); 0.5 where nothing can be said."""
+    Fisher's transformation of it (1921), whose variance is 1 / (n - 3); 0.5 where nothing can be said."""
     known, means = mean_values(source, training)
     scores = np.array([episode.score for episode in known], dtype=np.float64)
-    if len(known) < 3 or np.ptp(scores) == 0 or not standardised(means).any():
+    if len(known) < 4 or np.ptp(scores) == 0 or not standardised(means).any():
         return 0.5
+    sessions = len({episode.session_id for episode in known})
     correlation = float(np.clip(np.corrcoef(means, scores)[0, 1], -0.999999, 0.999999))
-    return 0.5 * math.erfc(math.atanh(correlation) * math.sqrt(len({e.session_id for e in known}) / 2))
+    return 0.5 * math.erfc(math.atanh(correlation) * math.sqrt(max(0, sessions - 3) / 2))
 
 
 def mean_values(source: Component, training: Sequence[Episode]) -> tuple[list[Episode], Floats]:

@@ -94,6 +94,9 @@ def _scale(units: Units, header: Mapping[str, str]) -> tuple[float | None, float
 FOLDER = Path(__file__).parents[1] / "prompts"
 """Where our prompts are, and what they share."""
 
+RUBRIC_PROMPT = str(FOLDER / "rubric" / "judge.txt")
+"""What asks for the signals of a rubric."""
+
 _UNKNOWN_WITHOUT_RATER = "how {{ target }} was rated on {{ name }}"
 """What a rating tells that has no question of its own, where nobody who takes part gave the score."""
 
@@ -109,7 +112,7 @@ WITHOUT_RATER = "quality"
 BLANKS = frozenset(
     {
         *("rater", "target", "name", "question", "score", "given_score", "scale_low", "scale_high", "turned"),
-        *("behaviour", "seen_by", "low", "high", "transcript", "turns", "part", "backgrounds"),
+        *("behaviour", "seen_by", "low", "high", "transcript", "turns", "part", "backgrounds", "signals"),
     }
 )
 """What a prompt's templates may use."""
@@ -143,7 +146,7 @@ class Prompt:
     itself, which have no bounds, or an ``attribution``, a whole number from 0 to ``high`` that tells how much a turn
     contributed. ``null`` says what it means that a turn has no value: it counts as the ``mean`` of its dialogue, as
     ``zero``, or it is a mistake (``never``). ``system`` and ``user`` are Jinja templates. ``path`` is the file that it
-    was read from.
+    was read from, ``signals`` what a rubric fills in (`apportion.decompose.prompt_building.rubric`).
     """
 
     name: str
@@ -155,6 +158,7 @@ class Prompt:
     system: str
     user: str
     path: Path
+    signals: str = ""
 
     def messages(
         self,
@@ -182,7 +186,7 @@ class Prompt:
         asked = episode.target_turns if part is None else part.asked
         blanks = {
             **names,
-            "question": _question(episode, question, names),
+            "question": question_of(episode, question, names),
             "score": _number(episode.score),
             "given_score": _number(rating.score),
             "scale_low": _number(rating.low),
@@ -196,6 +200,7 @@ class Prompt:
             "turns": data_json(list(asked)),
             "part": part and _part_blanks(episode, part),
             "backgrounds": backgrounds_json(episode),
+            "signals": self.signals,
         }
         try:
             system = str(_template(self.system).render(blanks)).strip()
@@ -296,7 +301,11 @@ def _raters(episode: Episode) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _question(episode: Episode, question: str | None, names: dict[str, str]) -> str:
+def question_of(episode: Episode, question: str | None, names: Mapping[str, str]) -> str:
+    """What the rating tells, in words: ``question`` or that of the rating's name, with ``names`` for its blanks.
+
+    Raises InputError: ``question`` is not a valid template.
+    """
     if question is None:
         known = tomllib.loads((FOLDER / "shared" / "questions.toml").read_text(encoding="utf-8"))
         question = known.get(episode.rating.name, known["other"] if episode.has_rater else _UNKNOWN_WITHOUT_RATER)

@@ -1,4 +1,5 @@
 """The prompts that come with this package, a text file each; docs/guides/language-model.md says what a file holds.
 
-`shared/`: what several of them put in; `paraphrase/`: the same in other words, for the audit.
+`shared/`: what several of them put in; `paraphrase/`: the same in other words, for the audit; `rubric/`: what
+writes signals and finds them.
 """

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +27,7 @@ from apportion.llm_client.prompts.strict_json import check_finished
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import InvalidReply, LLMSession, NoUsableReplyError, ask_until_usable
 
+_Answer = TypeVar("_Answer")
 _SHOWN_OF_A_REPLY = 1000
 """Characters of a bad reply that an error quotes."""
 
@@ -137,6 +139,16 @@ def _ask(
         "Answer again with one JSON object of the given form and nothing else, with every one of these turns once: "
         f"{list(turns)}"
     )
+    return ask(request, read, again, attempts, asker)
+
+
+def ask(
+    request: ChatRequest, read: Callable[[ChatReply], _Answer], again: str, attempts: int, asker: LLMSession
+) -> _Answer:
+    """What ``read`` makes of a reply, the model shown its mistake with ``again`` up to ``attempts`` times.
+
+    Raises UnitError: No reply could be used; what was replied is its evidence.
+    """
     try:
         return ask_until_usable(asker.complete, request, read, attempts, again)
     except NoUsableReplyError as error:

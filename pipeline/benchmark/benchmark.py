@@ -24,6 +24,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
+from apportion.pipeline.default_methods import choose_methods
 from apportion.pipeline.engine.load_corpus import take_in
 from apportion.pipeline.presets import preset_notes
 from apportion.pipeline.stages.shared import trained_models
@@ -41,7 +42,7 @@ class BenchmarkPlan:
     left_out: dict[str, str]
 
 
-def choose_methods(
+def compared_methods(
     asked: Sequence[str],
     more: Sequence[str],
     sessions: Sequence[Session],
@@ -123,8 +124,10 @@ def configure(
     if session is not None and session not in intake.sessions:
         hint = did_you_mean(session, list(intake.sessions), f"see `apportion inspect {base.corpus}`.")
         raise InputError(f"--session {session!r}: {base.corpus} has no such session that can be used; {hint}")
-    choice = choose_methods(asked, more, list(intake.sessions.values()), base.decompose)
-    decompose = base.decompose.choosing(choice.methods)
+    choice = compared_methods(asked, more, list(intake.sessions.values()), base.decompose)
+    own = base.decompose.method if more else choose_methods(intake.sessions, intake.rating).method
+    names = sorted(choice.methods, key=own.__eq__)  # The run's own stands last.
+    decompose = base.decompose.choosing(names)
     return base.model_copy(update={"decompose": decompose, "rating": intake.rating}), choice
 
 

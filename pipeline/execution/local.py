@@ -88,8 +88,9 @@ def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> 
     from apportion.pipeline.llm_requests.batching import advance_batches
 
     plan = open_engine(config).plan
-    asking = [name for name in _names(config, stages) if STAGES[name].asks]
-    before = [name for stage in asking for name in plan.upstream(stage) if not STAGES[name].asks]
+    # A rubric is one request, without which the others are not known: it is asked for at once.
+    asking = [name for name in _names(config, stages) if STAGES[name].asks and STAGES[name].per == "session"]
+    before = [name for stage in asking for name in plan.upstream(stage) if name not in asking]
     described = run_stages(config, before, progress) if before else RunResult(())
     return described, advance_batches(open_engine(config), asking)
 

@@ -13,6 +13,8 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.llm_client.errors import LLMError, prefixed
 from apportion.llm_client.request import ChatRequest
 from apportion.pipeline.llm_requests.pricing import asking_units, unit_requests
+from apportion.pipeline.stages.rubric import is_unwritten
+from apportion.pipeline.stages.shared import method_of
 
 if TYPE_CHECKING:
     from apportion.llm_client.batch.batches import Batches, BatchReport
@@ -79,7 +81,7 @@ def advance_batches(engine: Engine, stages: Collection[str]) -> BatchStatus:
     """
     requests: dict[str, ChatRequest] = {}
     for stage, unit in asking_units(engine, stages):
-        if engine.artifact(stage, unit) is None:
+        if engine.artifact(stage, unit) is None and not is_unwritten(engine, method_of(unit)):
             requests.update((request.key(), request) for request in _first_requests(engine, stage, unit))
     with _batches(engine.config) as batches:
         return BatchStatus(batches.advance(list(requests.values())))

@@ -12,6 +12,8 @@ from apportion.llm_client.request import ChatRequest
 from apportion.pipeline.llm_requests.pricing import asking_units, is_limited, kept_of, unit_requests
 from apportion.pipeline.llm_requests.rollouts import PendingRollouts, playing_units
 from apportion.pipeline.stages.choose import chosen_sessions
+from apportion.pipeline.stages.rubric import is_unwritten
+from apportion.pipeline.stages.shared import method_of
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine
@@ -32,8 +34,12 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         )
     lacking: set[str | None] = set()
     left: dict[str, ChatRequest] = {}
+    unwritten = False
     for stage, unit in asking:
         if engine.artifact(stage, unit) is not None:
+            continue
+        if is_unwritten(engine, method_of(unit)) and unit.session_id is not None:
+            unwritten = True
             continue
         try:
             requests, lacks = unit_requests(engine, stage, unit)
@@ -53,6 +59,11 @@ def preview(engine: Engine, stages: Collection[str], count: int) -> Preview:
         notes.append(
             f"of these sessions {llm.max_sessions} are asked about (decompose.llm.max_sessions); run `apportion "
             "run --only select-sessions` first to see those alone"
+        )
+    if unwritten:
+        notes.append(
+            "the rubric alone: what is asked by it about each session is known when it is written; run `apportion run "
+            "--only rubric` first to see that"
         )
     if playing:
         notes.append("of sessions that are played on the next requests alone: later ones hold what is said in them")

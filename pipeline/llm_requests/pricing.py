@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from apportion.decompose.audit.query import audit_cases, case_requests
-from apportion.decompose.method import Method, RolloutMethod
+from apportion.decompose.method import Method, RolloutMethod, RubricMethod
+from apportion.decompose.prompt_building.rubric import EXAMPLE, TOKENS_A_RUBRIC
 from apportion.decompose.reply_parsing import TOKENS_A_REPLY, TOKENS_A_TURN
 from apportion.decompose.session_methods.llm_requests import session_requests
+from apportion.decompose.session_methods.rubric import TOKENS_A_TURN as TOKENS_A_RUBRIC_TURN
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.cache.recorded import kept_replies
 from apportion.llm_client.cost.estimate import CostEstimate, cost_text, estimate
@@ -21,6 +23,7 @@ from apportion.pipeline.llm_requests.spend import budget_so_far
 from apportion.pipeline.stages.choose import chosen_sessions
 from apportion.pipeline.stages.registry import STAGES
 from apportion.pipeline.stages.rollout_context import played_session
+from apportion.pipeline.stages.rubric import RUBRIC, rubric_request, with_rubric
 from apportion.pipeline.stages.shared import method_of, session_method_of
 
 if TYPE_CHECKING:
@@ -238,13 +241,19 @@ def unit_requests(engine: Engine, stage: str, unit: Unit) -> tuple[list[tuple[Ch
     Raises UnitError: Nothing can be asked about its session.
     """
     config = engine.config
-    method = session_method_of(unit)
+    if stage == RUBRIC.name:
+        return [(rubric_request(engine), TOKENS_A_RUBRIC)], False
+    method, settings = session_method_of(unit), config.decompose
+    if isinstance(method, RubricMethod):
+        settings = with_rubric(settings, engine.finished(RUBRIC.name).values(), EXAMPLE)  # To be priced before it is.
     session = engine.sessions[str(unit.session_id)]
     behaviour, lacks = _behaviour(engine, stage, unit, method)
     if unit.perturbation is None:
         played = played_session(method, session, engine.corpus.root, config.decompose, _nobody)
-        listed = session_requests(method, session, config.rating, behaviour, config.decompose, played)
+        listed = session_requests(method, session, config.rating, behaviour, settings, played)
         requests = [(request, len(meta.turns)) for request, meta in listed]
+        if isinstance(method, RubricMethod):
+            return [(request, TOKENS_A_REPLY + TOKENS_A_RUBRIC_TURN * turns) for request, turns in requests], lacks
     else:
         given = unit.perturbation, method, session, config.rating, behaviour, config.decompose
         requests = case_requests(audit_cases(*given))

@@ -42,7 +42,7 @@ class Facts:
     """The figures that the sentences are made of.
 
     ``method``, ``title``: the run's method and what it is; ``compared``: the others. ``orders``: whether its rewards
-    of a session differ. ``exact``: whether every sum of rewards is what it is to be. ``agreement``: its Spearman with
+    of a session differ. ``sums_to``: what the rewards of a session add up to. ``agreement``: its Spearman with
     people's labels of held-out turns; ``annotator``: that of one annotator with the others; ``gain``: the Mean's global
     loss less that of its reward model. ``disputed``: share of pairs of turns that two methods order the other way
     round. ``failed``: units of work without a result.
@@ -60,7 +60,6 @@ class Facts:
     held_out: int = 0
     compared: Sequence[str] = ()
     orders: bool = True
-    exact: bool = False
     agreement: Figure = NOT_EVALUATED
     annotator: Figure = NOT_EVALUATED
     rival: Rival | None = None
@@ -69,6 +68,7 @@ class Facts:
     spread: SeedSpread | None = None
     failed: int = 0
     aligned: bool = False
+    sums_to: str = ""
 
     @property
     def labelled(self) -> bool:
@@ -105,19 +105,26 @@ def asked(facts: Facts) -> list[str]:
     if facts.described:
         told.append(f"{_many(facts.described, 'turn')} with behaviour in words.")
     if facts.held_out:
-        told.append(f"{_many(facts.held_out, 'session')} held out: all figures are of these, which taught nothing.")
+        told.append(
+            f"{_many(facts.held_out, 'session')} held out, which taught nothing: figures "
+            "and turns to look at are of these. [low, high] is where a figure lies with 95 % confidence."
+        )
     return told
 
 
 def trusted(facts: Facts) -> list[str]:
     """What can be trusted here."""
     told = []
-    if facts.exact:
-        told.append("The sums: the rewards of every session add up to what its score says, rounding aside.")
+    if facts.sums_to:
+        told.append(f"The sums: the rewards of every session add up to {facts.sums_to}.")
     if facts.holds:
         agreement, alone = facts.agreement, facts.annotator
         assert isinstance(agreement, Estimate)
-        beside = f"; one annotator against the others: {_figure(alone)}" if isinstance(alone, Estimate) else ""
+        beside = (
+            f"; one annotator, whose labels are noisier than the mean of all, against the others: {_figure(alone)}"
+            if isinstance(alone, Estimate)
+            else ""
+        )
         told.append(
             f"The order of the turns, as a tendency: {facts.method} agrees with people's labels (Spearman "
             f"{_figure(agreement)} over {_many(agreement.sessions, 'session')}; 0 is chance, 1 the same order{beside})."
@@ -151,7 +158,7 @@ def unknown(facts: Facts) -> list[str]:
     elif not facts.foretells:
         told.append(
             "What a new session would score: the reward model is not shown to be better than the mean score (its "
-            f"squared error less the model's: {_figure(gain)}). A policy that is trained on it would learn noise."
+            f"squared error less the model's is {_figure(gain)}). A policy that is trained on it may learn noise."
         )
     return told
 
@@ -171,7 +178,10 @@ def chosen(facts: Facts) -> list[str]:
     elif rival.ahead.above_zero:
         told.append(f"{rival.method} agrees better with people's labels, by {_figure(rival.ahead)}: take that one.")
     elif rival.ahead.high is not None and rival.ahead.high < 0:
-        told.append(f"It agrees best with people's labels; {rival.method} comes next, {_figure(rival.ahead)}.")
+        told.append(
+            f"It agrees best with people's labels; {rival.method} comes next, with a Spearman lower by "
+            f"{_figure(rival.ahead.negated())}."
+        )
     else:
         lead = "has a higher" if rival.ahead.value > 0 else "comes next with a lower"
         told.append(
@@ -179,7 +189,9 @@ def chosen(facts: Facts) -> list[str]:
             "cannot tell from none: no reason to change."
         )
     if facts.disputed is not None:
-        told.append(f"Two methods order {facts.disputed:.0%} of the pairs of turns the other way round.")
+        told.append(
+            f"Two methods of this run order {facts.disputed:.0%} of the pairs of turns differently, on average."
+        )
     return told
 
 
@@ -209,7 +221,8 @@ def next_step(facts: Facts) -> tuple[str, str]:
     if not facts.orders:
         return (
             "apportion run CONFIG",
-            "with a decompose.method in CONFIG that tells turns apart: llm asks a language model, in any language.",
+            'with decompose.method = "llm" in CONFIG, which tells turns apart in any language. It sends the texts to '
+            "the language model that decompose.llm names; `--dry-run` says what that costs and sends nothing.",
         )
     if not facts.labelled:
         return (

@@ -16,7 +16,7 @@ from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missin
 from apportion.evaluation.evaluation import Evaluation, MethodFigures
 from apportion.evaluation.figures.disagreement import disagreement
 from apportion.foundation.arrays import Floats
-from apportion.foundation.html.text import clean, signed
+from apportion.foundation.html.text import clean, plain, signed
 from apportion.foundation.tables.numbers import NOISE
 from apportion.pipeline.report.conclusion import Facts, Rival, SeedSpread
 from apportion.pipeline.report.sessions import HeldOut, Values, command, marked, rows_of, what_it_equals
@@ -67,7 +67,7 @@ def facts_of(
         title=clean(METHODS[method].title if method in METHODS else "of another package", 200),
         compared=[clean(name, 60) for name in sorted(methods) if name != method],
         orders=_orders(method, seen),
-        exact=bool(scored) and all(_is_exact(episode, method, seen) for episode in seen.episodes),
+        sums_to=_sums_to(method, seen),
         disputed=float(np.mean(shares)) if shares else None,
         spread=seed_spread(rewards, method),
         **figures,
@@ -90,13 +90,24 @@ def _rival(evaluation: Evaluation, method: str) -> Rival | None:
     return max(found, key=lambda rival: (known[rival.method], rival.method), default=None)
 
 
-def _is_exact(episode: Episode, method: str, seen: HeldOut) -> bool:
-    """Whether the rewards of a session add up to what they are to; True where there are none."""
-    of = seen.values.get(episode.key, {}).get(method)
-    if of is None or not episode.is_rated:
-        return True
-    total = float(np.sum([one.reward for one in of.values()]))
-    return what_it_equals(total, episode.score, seen.training_mean, episode.rating.low)[1]
+def _sums_to(method: str, seen: HeldOut) -> str:
+    """What the rewards of every session add up to; empty where one does not, or nobody gave a score."""
+    names = set()
+    for episode in seen.episodes:
+        of = seen.values.get(episode.key, {}).get(method)
+        if of is None or not episode.is_rated:
+            continue
+        total = float(np.sum([one.reward for one in of.values()]))
+        name, exact = what_it_equals(total, episode.score, seen.training_mean, episode.rating.low)
+        if not exact:
+            return ""
+        names.add(name)
+    if names == {"= score"}:
+        return "its score"
+    mean = None if seen.training_mean is None else plain(seen.training_mean)
+    if names == {f"= score − {mean}"}:
+        return f"its score less {mean}, the mean of the training sessions: below 0 is worse than usual"
+    return "what its score says" if names else ""
 
 
 def seed_spread(rewards: pa.Table, method: str) -> SeedSpread | None:

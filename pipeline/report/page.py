@@ -151,10 +151,10 @@ def _conclusion(inputs: ReportInputs, facts: Facts, evaluation: Evaluation | Non
         *(clean(text, CAUSE_LIMIT) for text in lacking),
     ]
     parts = {
-        "What was asked": [*asked(facts), *(clean(note, 1000) for note in inputs.notes)],
+        "What was asked": asked(facts),
         "What can be trusted": trusted(facts),
         "What this corpus cannot show": cannot,
-        "Which method, and why": chosen(facts),
+        "Which method, and why": [*chosen(facts), *(clean(note, 1000) for note in inputs.notes)],
         "How much a reward moves between seeds": moved(facts),
     }
     return [(title, told) for title, told in parts.items() if told]

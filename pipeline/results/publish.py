@@ -23,6 +23,7 @@ from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
 from apportion.pipeline.results.models import models_of
 from apportion.pipeline.results.run_folder import SLICES, corpus_place, remember_corpus, session_file_name
+from apportion.pipeline.stages.rubric import FILE as RUBRIC_FILE
 
 TABLES = (
     # file in the run folder, stage, table in its artifacts
@@ -47,6 +48,8 @@ def publish(engine: Engine) -> dict[str, int]:
     _publish_table(output / "sources.parquet", _tables(finished["fit"], "sources"))
     curves = training_curves(finished)
     _publish_table(output / "histories.parquet", [] if curves is None else [curves])
+    for artifact in finished["rubric"].values():
+        _publish_text(output / RUBRIC_FILE, artifact.text(RUBRIC_FILE))
     for unit, artifact in finished["features"].items():
         name = f"{session_file_name(unit.session_id or '')}.parquet"
         _publish_table(output / "frames" / name, [artifact.table("frames")])

@@ -38,7 +38,7 @@ def _choose(inputs: Inputs, config: Config, work: Work) -> Outputs:
 def _recorded(sessions: Collection[Session], config: Config) -> frozenset[str] | None:
     """The sessions that a recording has replies about; None where a server is asked."""
     settings = config.decompose
-    plain = [name for name in settings.some_judge if not METHODS[name].reads_descriptors]
+    plain = [name for name in settings.some_judge if METHODS[name].reads("llm") and not METHODS[name].reads_descriptors]
     if settings.llm.provider != "recorded" or config.run.recorded is None or not plain:
         return None
     from apportion.decompose.session_methods.llm_requests import session_requests

@@ -19,6 +19,7 @@ from apportion.decompose.method import (
     Raw,
     ReactionMethod,
     RolloutMethod,
+    RubricMethod,
     ScoreUnits,
     SessionMethod,
     StackedMethod,
@@ -27,6 +28,7 @@ from apportion.decompose.method import (
 from apportion.decompose.method_settings import INFLUENCE
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
+from apportion.decompose.prompt_building.rubric import read_rubric
 from apportion.decompose.settings_key import configured, settings_identity
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.errors import InputError
@@ -36,6 +38,7 @@ from apportion.pipeline.engine.provenance import has_face, has_sound
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.reward_model import check_reward_model, training_settings
 from apportion.pipeline.stages.rollout_context import check_simulators, played_session, simulator_settings
+from apportion.pipeline.stages.rubric import with_rubric, writes
 from apportion.pipeline.stages.shared import (
     check_asking,
     chosen_count,
@@ -92,7 +95,7 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.session,
         config.rating,
         inputs.table("verbalize", "descriptors"),
-        config.decompose,
+        with_rubric(config.decompose, inputs.artifacts("rubric")),
         asker,
         inputs.table("features", "utterance_features"),
         played_session(method, inputs.session, inputs.root, config.decompose, complete) if plays else None,
@@ -102,7 +105,16 @@ def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _judge_wants(unit: Unit, need: str) -> bool:
-    return method_of(unit).judges_subset if need == "select-sessions" else wants_descriptors_or_features(unit, need)
+    method = method_of(unit)
+    if need == "rubric":
+        return isinstance(method, RubricMethod)
+    return method.judges_subset if need == "select-sessions" else wants_descriptors_or_features(unit, need)
+
+
+def _judge_without(config: Config) -> tuple[str, ...]:
+    """What this configuration has not chosen or written."""
+    made = {"select-sessions": bool(config.decompose.some_judge), "rubric": writes(config)}
+    return tuple(stage for stage, is_made in made.items() if not is_made)
 
 
 def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -131,6 +143,7 @@ def _check_judging(before: BeforeRun) -> Iterator[str]:
     _check_languages(before)
     _check_faces(before)
     _check_voices(before)
+    _check_rubric(before)
     check_influence(before.config.decompose)
 
 
@@ -166,6 +179,13 @@ def _check_faces(before: BeforeRun) -> tuple[str, ...]:
             "recordings."
         )
     return ()
+
+
+def _check_rubric(before: BeforeRun) -> None:
+    """Raise InputError where the rubric that is named cannot be used."""
+    file = before.config.decompose.rubric.file
+    if file is not None and any(isinstance(method_of(unit), RubricMethod) for unit in before.units):
+        read_rubric(file)
 
 
 def _check_voices(before: BeforeRun) -> None:
@@ -325,7 +345,7 @@ REACT = Stage(
 JUDGE = Stage(
     "judge",
     _judge,
-    needs=("features", "verbalize", "select-sessions"),
+    needs=("features", "verbalize", "select-sessions", "rubric"),
     per="session",
     over=("method",),
     help="Turn each session's score into turn rewards, by every configured method.",
@@ -333,7 +353,7 @@ JUDGE = Stage(
     session_settings=_played_settings,
     applies=_is_judged,
     wants=_judge_wants,
-    without=lambda config: () if config.decompose.some_judge else ("select-sessions",),
+    without=_judge_without,
     methods=lambda config: config.decompose.judging,
     concurrent=requests_at_once,
     asks=True,

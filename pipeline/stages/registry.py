@@ -17,6 +17,7 @@ HOMES: Mapping[str, str] = {
     "embed": "reward_model:EMBED",
     "react": "decompose:REACT",
     "select-sessions": "choose:CHOOSE",
+    "rubric": "rubric:RUBRIC",
     "judge": "decompose:JUDGE",
     "audit": "audit:AUDIT",
     "stability": "audit:STABILITY",

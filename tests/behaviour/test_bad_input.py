@@ -41,7 +41,7 @@ def rewarded(folder: Path) -> set[str]:
     return set(pq.read_table(folder / "run" / "rewards.parquet").column("session_id").to_pylist())
 
 
-LLM = LABELS.replace('"sentiment"]', '"llm"]') + "[decompose.llm]\n"
+LLM = LABELS.replace('"sentiment"', '"llm"') + "[decompose.llm]\n"
 
 
 @pytest.mark.parametrize(

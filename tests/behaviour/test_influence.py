@@ -8,7 +8,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.foundation.errors import InputError
-from apportion.pipeline.benchmark.benchmark import choose_methods
+from apportion.pipeline.benchmark.benchmark import compared_methods
 from apportion.pipeline.config import load_config
 from tests.behaviour.command import chosen_methods, config, read
 from tests.behaviour.small import write_small_corpus
@@ -147,8 +147,8 @@ def test_a_benchmark_takes_it_where_a_model_is_named(folder):
     from apportion.decompose import DecomposeSettings
 
     sessions = list(Corpus.open(folder / "corpus").iter_sessions())
-    assert "influence" in choose_methods((), (), sessions).left_out
+    assert "influence" in compared_methods((), (), sessions).left_out
     named = DecomposeSettings(influence={"model": "m"})
-    assert "influence" in choose_methods((), (), sessions, named).methods
+    assert "influence" in compared_methods((), (), sessions, named).methods
     with pytest.raises(InputError, match="no model that measures is named"):
-        choose_methods(("influence",), (), sessions)
+        compared_methods(("influence",), (), sessions)

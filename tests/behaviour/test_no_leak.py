@@ -80,9 +80,14 @@ NAMES = ("as_they_are", "shuffled")
 def answer(body):
     """An act to a player, and numbers to whoever asks about turns, all by what was asked."""
     said = "\n".join(message["content"] for message in body["messages"])
+    if "<conversations>" in said:
+        signals = [{"id": sign, "sentence": sign, "sign": mark} for sign, mark in (("good", "+"), ("bad", "-"))]
+        return completion(json.dumps({"signals": signals}))
     asked = re.search(r"(?:judge|null|once): (\[[\d, ]*\])$", said)
     if asked is None:
         return completion(plays(body))
+    if "<signals>" in said:
+        return completion(json.dumps({"signals": [{"id": "good", "turns": json.loads(asked[1])[::2]}]}))
     turns = [{"turn": t, "value": t % 3, "evidence": None} for t in json.loads(asked[1])]
     return completion(json.dumps({"turns": turns}))
 
@@ -132,7 +137,7 @@ def _of_text(name):
 RUNS = {
     "text": Run(tuple(name for name in METHODS if _of_text(name))),
     "judged": Run(
-        ("llm", "llm-multimodal", "sentiment", "reaction-llm", "mix", "llm-student"),
+        ("llm", "llm-multimodal", "sentiment", "reaction-llm", "mix", "llm-student", "llm-rubric"),
         server=lambda: OpenAIServer(answer),
     ),
     "recorded": Run(

@@ -17,11 +17,12 @@ BLOCKS = [block for block in fenced("docs/start.md", "text") if block.startswith
 
 
 class Typist(io.StringIO):
-    """Answers every question by its first choice, and shows what is typed as a terminal does."""
+    """Answers by the first choice, or names the score; shows what is typed as a terminal does."""
 
     def readline(self, *size):
-        sys.stderr.write("1\n")
-        return "1\n"
+        answer = "satisfaction\n" if sys.stderr.getvalue().endswith("[score]: ") else "1\n"
+        sys.stderr.write(answer)
+        return answer
 
 
 def terminal(monkeypatch, arguments):

@@ -255,7 +255,7 @@ def _residuals(folder: Path) -> dict[str, dict[EpisodeKey, float]]:
 def _first_method(record: Mapping[str, Any], methods: Sequence[str]) -> str:
     """The method that a list shows at first: the configuration's first one that tells turns apart."""
     section = record["config"].get("decompose", {})
-    wanted = [name for name in (*section.get("compare", ()), section.get("method")) if name in methods]
+    wanted = [name for name in (section.get("method"), *section.get("compare", ())) if name in methods]
     return next((name for name in [*wanted, *methods] if name != "uniform"), methods[0] if methods else "")
 
 

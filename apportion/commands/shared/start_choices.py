@@ -31,22 +31,20 @@ class Wishes:
         return bool(self.options or self.rating or self.target)
 
 
-def configuration(
-    source: Path, out: Path, folder: Path, kind: str, corpus: Corpus, wishes: Wishes, beside: tuple[str, ...] = ()
-) -> tuple[str, str]:
-    """The text of the configuration, and why it has these methods; ``beside`` stand beside the one for English."""
-    from apportion.pipeline.first_rewards import ENGLISH, choose_methods, short_config
+def configuration(source: Path, out: Path, folder: Path, kind: str, corpus: Corpus, wishes: Wishes) -> tuple[str, str]:
+    """The text of the configuration, and why it has these methods."""
+    from apportion.pipeline.default_methods import choose_methods
+    from apportion.pipeline.first_rewards import short_config
 
     ratings = corpus.rating_names()
     rating = _rating(ratings, wishes)
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
-    chosen = choose_methods(sessions, rated=bool(ratings))
+    row = choose_methods(sessions, rating)
     target = None if ratings else _target(kind, wishes)
     named = TABLES if folder == out / TABLES else str(folder.resolve())
-    methods = (*chosen.methods, *(beside if ENGLISH in chosen.methods else ()))
-    text = short_config(printable(source.name or str(source)), named, rating, target, methods)
+    text = short_config(printable(source.name or str(source)), named, rating, target, row)
     whose = f"; the turns of {target!r} get rewards (--target WHO says otherwise)" if target else ""
-    return text, f"{' and '.join(methods)}, since {chosen.why}{whose}"
+    return text, f"{row}{whose}"
 
 
 def _rating(names: list[str], wishes: Wishes) -> str | None:

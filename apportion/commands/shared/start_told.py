@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SHOWN_SESSIONS, SHOWN_TURNS, WIDTH = 3, 4, 90
 MOST_TOLD = 6
-FEWEST_TO_LEARN = 4
 
 
 def facts(corpus: Corpus, sessions: list[Session]) -> Iterator[str]:
@@ -92,6 +91,7 @@ def _many(many: int, noun: str) -> str:
 
 def rewards_made(out: Path, rated: int, weak: list[str]) -> int:
     """Make the rewards, say what came of them, and what is next; the exit code."""
+    from apportion.pipeline.default_methods import FEWEST_TO_LEARN
     from apportion.pipeline.first_rewards import make_rewards
 
     quiet = not sys.stderr.isatty()

@@ -77,7 +77,7 @@ def _judged(corpus: Path, out: Path, rating: str | None, target: str | None) -> 
     config = out / CONFIG
     if not config.is_file():
         wishes = Wishes({}, rating, target, yes=False)
-        text, why = configuration(corpus, out, corpus, "corpus", Corpus.open(corpus), wishes, beside=("sentiment",))
+        text, why = configuration(corpus, out, corpus, "corpus", Corpus.open(corpus), wishes)
         write(config, "--out", text)
         click.echo(f"wrote {config}: {why}")
     held = load_config(config, checked=())

@@ -27,7 +27,7 @@ def test_init_writes_what_a_newcomer_needs_and_all_where_asked(tmp_path, capsys,
         return lines, keys
 
     lines, keys = written()
-    assert len(keys) == 12 and len(lines) < 40 and max(map(len, lines)) <= 140
+    assert len(keys) == 13 and len(lines) < 40 and max(map(len, lines)) <= 140
     assert {"corpus", "output", "rating", "seeds", "method", "compare", "budget_usd", "allow_host", "policy"} <= set(
         keys
     )

@@ -4,9 +4,8 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.recognise import recognise
-from apportion.corpus.session import Session, Turn
 from apportion.foundation.errors import InputError
-from apportion.pipeline.first_rewards import choose_methods
+from apportion.pipeline.default_methods import TABLE
 from tests.apportion.called import saying
 from tests.apportion.commands.start_inputs import INPUTS
 from tests.behaviour.command import threads
@@ -90,7 +89,7 @@ def test_a_pilot_of_two_sessions_in_german_gets_equal_shares_once(here, capsys):
     german(here, 2, 4)
     code, out, _ = start(capsys, "chats.jsonl")
     assert code == 0
-    assert "uniform, since the sessions are in other languages than English (2 German)" in out
+    assert "each has the same share; not in English: 2 German" in out
     assert "uniform: 2 turns of 2 episodes; each sum is exact" in out
     assert "scores for 4 sessions or more" in out
     config = here / "chats-apportion" / "apportion.toml"
@@ -100,15 +99,6 @@ def test_a_pilot_of_two_sessions_in_german_gets_equal_shares_once(here, capsys):
     assert code == 0 and "kept as it is" in out
     assert before == {path: path.stat().st_mtime_ns for path in (config.parent / "run" / "store").rglob("*.parquet")}
     saying("run").refuses(capsys, "2 rated sessions cannot be shared out", config)
-
-
-def test_methods_go_by_the_languages():
-    sessions = {
-        language: Session(language, (Turn(0, "ann", "hi"), Turn(1, "bob", "ho")), language=language)
-        for language in ("en", "de")
-    }
-    assert choose_methods(sessions, rated=True).methods == ("reactions-en", "uniform")
-    assert choose_methods(sessions, rated=False).why.endswith("and leaves 1 German sessions out")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +127,7 @@ def test_a_corpus_is_taken_where_it_is_and_several_scores_are_asked_for(here, ca
     rows = [*table, *({**row, "name": "liking"} for row in table)]
     (corpus / "ratings.parquet").unlink()
     (corpus / "ratings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr("apportion.pipeline.first_rewards.ENGLISH", "uniform")
+    monkeypatch.setattr("apportion.pipeline.default_methods.TABLE", TABLE[3:])
     start.refuses(capsys, "--rating", corpus, "--out", "first")
     code, out, _ = start(capsys, corpus, "--out", "first", "--rating", "liking")
     assert code == 0 and "a corpus of apportion" in out and "each sum is exact" in out
@@ -158,9 +148,13 @@ def test_after_a_stop_the_same_command_goes_on(here, capsys, monkeypatch):
     assert start(capsys, "chats.jsonl")[0] == 0
 
 
-def test_where_nobody_answers_nothing_is_judged_and_equal_shares_are_named(here, capsys):
+def test_where_nobody_answers_each_turn_has_an_equal_share(here, capsys):
     rows = [{"role": "user", "content": "Where is my parcel?"}, {"role": "assistant", "content": "It comes today."}]
     (here / "chats.jsonl").write_text(json.dumps({"messages": rows, "score": 4, "low": 1, "high": 5, "language": "en"}))
+    code, out, _ = start(capsys, "chats.jsonl")
+    assert code == 0 and "uniform: 1 turn of 1 episode" in out
+    config = here / "chats-apportion" / "apportion.toml"
+    config.write_text(config.read_text().replace('"uniform"', '"reactions-en"'))
     code, out, _ = start(capsys, "chats.jsonl")
     assert code == 1 and "no rewards by reactions-en in 1 session" in out and 'method = "uniform"' in out
 

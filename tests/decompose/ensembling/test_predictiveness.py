@@ -45,8 +45,8 @@ def test_how_likely_values_go_the_wrong_way_and_that_nothing_is_said_of_too_few(
     right = Component("a", {e.key: worth[e.session_id] for e in episodes})
     wrong = Component("a", {key: -of for key, of in right.values.items()})
     assert chance_against(right, episodes) < 1e-6 and chance_against(wrong, episodes) > 1 - 1e-6
-    few = [chance_against(right, episodes[:count]) for count in (0, 2)]
-    assert few == [0.5, 0.5] and chance_against(Component("a", {}), episodes) == 0.5
+    few = [chance_against(right, episodes[:count]) for count in (0, 2, 3)]
+    assert few == [0.5] * 3 and chance_against(Component("a", {}), episodes) == 0.5
     noise = [chance_against(opinion("a", episodes, worth, np.inf, seed), episodes) for seed in range(40)]
     assert 0.3 < np.mean(noise) < 0.7
     assert chance_against(right, [replace(e, rating=replace(e.rating, score=50.0)) for e in episodes]) == 0.5

@@ -64,22 +64,23 @@ def test_what_scores_taught_weighs_what_they_settle_up_to_its_agreement_with_the
 
 
 def test_weights_do_not_jump() -> None:
-    shares = np.linspace(0.0, 0.6, 61)
+    shares = np.linspace(0.0, 0.6, 16)
     found = np.array([list(weights(TAUGHT, WORDS, settling(share)).values()) for share in shares])
     assert np.abs(np.diff(found, axis=0)).max() < 0.05
 
 
-def test_one_session_more_moves_weights_little() -> None:
-    episodes, felt = reacted(60)
+@pytest.mark.parametrize("seed", [0, 3, 11])
+def test_one_session_more_moves_weights_little(seed: int) -> None:
+    episodes, felt = reacted(60, seed=seed)
     reactions = arrange(table_of(episodes, felt), episodes)
     ids = [episode.session_id for episode in episodes]
     told = Component("told", reactions.by_episode(np.array(felt) + np.random.default_rng(0).normal(size=len(felt))))
     found = []
-    for count in range(1, 60, 2):
+    for count in (*range(1, 13), 60):
         model = learn(reactions, frozenset(ids[:count]), ReactionSettings())
         own = Component("own", reactions.by_episode(model.values(reactions)), model)
         found.append(weigh([told, own], episodes[:count], episodes=episodes).of([True, True])[1])
-    assert found[0] == 0 and found[-1] > 0.2 and np.abs(np.diff(found)).max() < 0.2
+    assert found[0] == 0 and found[-1] > 0.2 and np.abs(np.diff(found[:-1])).max() < 0.2
 
 
 def test_what_goes_against_all_that_is_known_of_reactions_is_held_back_and_told() -> None:

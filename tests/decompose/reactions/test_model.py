@@ -26,15 +26,17 @@ from tests.decompose.sessions import features
 from tests.reward_model.tiny import episode, ignore, small, splits_of
 
 WIDTH = 6
-RNG = np.random.default_rng(3)
 
 
-def reacted(count: int = 120, late: float = 0.0, silent_end: bool = True) -> tuple[list[Episode], list[float]]:
+def reacted(
+    count: int = 120, late: float = 0.0, silent_end: bool = True, seed: int = 3
+) -> tuple[list[Episode], list[float]]:
     """Sessions whose score is 3 plus the (later turns more) weighted mean of what the rater felt at each turn."""
+    rng = np.random.default_rng(seed)
     episodes, felt = [], []
     for number in range(count):
-        turns = int(RNG.integers(4, 9))
-        values = RNG.choice([-1.0, 0.0, 1.0], size=turns)
+        turns = int(rng.integers(4, 9))
+        values = rng.choice([-1.0, 0.0, 1.0], size=turns)
         said = [part for i in range(turns) for part in (("bot", "w1"), ("user", f"w{i}"))]
         weight = (0.1 + np.linspace(0, 1, turns)) ** late
         score = 3.0 + float(weight @ values / weight.sum())

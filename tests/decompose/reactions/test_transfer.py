@@ -57,7 +57,7 @@ def on_scale(episodes: list[Episode], low: float, width: float, turned: bool = F
 
 @pytest.fixture(scope="module")
 def learnt() -> Prior:
-    first, second = reacted(150), reacted(150)
+    first, second = reacted(150), reacted(150, seed=4)
     return learn_prior([pool(*first), pool(on_scale(second[0], 0.0, 100.0, turned=True), second[1])], SETTINGS, ABOUT)
 
 

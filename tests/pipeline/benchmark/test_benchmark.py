@@ -16,7 +16,7 @@ from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missin
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
-from apportion.pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, choose_methods, configure, write_benchmark
+from apportion.pipeline.benchmark.benchmark import DOCUMENT, PAGE, PICTURE, compared_methods, configure, write_benchmark
 from apportion.pipeline.benchmark.page import page, picture
 from apportion.pipeline.benchmark.session import ShownSession, shown_session
 from apportion.pipeline.config import Config
@@ -38,14 +38,14 @@ RECORDED = replace(SESSION, media=(Media("user", "video", "u.mp4"),))
 
 
 def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
-    text, filmed = choose_methods((), (), [SESSION]), choose_methods((), (), [SESSION, RECORDED])
+    text, filmed = compared_methods((), (), [SESSION]), compared_methods((), (), [SESSION, RECORDED])
     assert {"uniform", "sentiment", "rrd", "reaction"} <= set(text.methods)
     voices = {"intensity", "intensity-raw"}
     assert {filmed.left_out[name] for name in voices} == {
         "no model of vocal intensity is named (decompose.intensity.model)"
     }
     named = DecomposeSettings(intensity={"model": "somewhere"})
-    assert voices <= set(choose_methods((), (), [SESSION, RECORDED], named).methods)
+    assert voices <= set(compared_methods((), (), [SESSION, RECORDED], named).methods)
     named_alone = {name for name, m in METHODS.items() if not (m.asks or isinstance(m, RolloutMethod | StudentMethod))}
     same = {"rrd-published", "rrd-160", "rrd-160-published"}
     assert set(filmed.methods) == named_alone - {"reaction-llm", "influence", "prior", "episode-score"} - same - voices
@@ -57,12 +57,12 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     assert text.left_out["reaction-llm"] == "it reads what llm has judged"
     assert text.left_out["prior"] == "no model of reactions is named (decompose.reaction.pretrained)"
     learnt = DecomposeSettings(reaction={"pretrained": "somewhere"})
-    assert "prior" in choose_methods((), (), [SESSION], learnt).methods
+    assert "prior" in compared_methods((), (), [SESSION], learnt).methods
     assert text.left_out["affect"] == "the corpus has no recordings"
     assert text.left_out["llm"] == text.left_out["llm-student"] == "it asks a language model"
     assert text.left_out["savoir"] == "it plays sessions on in the environment that made them; name it to compare it"
     assert "divides no score; name it" in text.left_out["episode-score"]
-    assert choose_methods(("episode-score",), (), [SESSION]).methods == ("episode-score",)
+    assert compared_methods(("episode-score",), (), [SESSION]).methods == ("episode-score",)
     assert set(text.methods) | set(text.left_out) == set(METHODS)
 
 
@@ -70,15 +70,15 @@ def test_all_forms_of_rrd_are_compared_where_dialogues_are_longer_than_both_k():
     turns = tuple(Turn(i, "bot" if i % 2 else "user", "hi") for i in range(2 * 161))
     long = replace(SESSION, turns=turns)
     family = {"rrd", "rrd-published", "rrd-160", "rrd-160-published"}
-    assert family <= set(choose_methods((), (), [SESSION, long]).methods)
-    middle = choose_methods((), (), [replace(SESSION, turns=turns[:100])])
+    assert family <= set(compared_methods((), (), [SESSION, long]).methods)
+    middle = compared_methods((), (), [replace(SESSION, turns=turns[:100])])
     assert set(middle.methods) & family == {"rrd", "rrd-published", "rrd-160"}
-    assert family <= set(choose_methods(tuple(family), (), [SESSION]).methods)
+    assert family <= set(compared_methods(tuple(family), (), [SESSION]).methods)
 
 
 def test_methods_of_a_configuration_join_and_asked_ones_stand_alone():
-    assert {"llm", "reaction-llm"} <= set(choose_methods((), ("llm", "uniform"), [SESSION]).methods)
-    asked = choose_methods(("rrd", "uniform"), ("llm",), [SESSION])
+    assert {"llm", "reaction-llm"} <= set(compared_methods((), ("llm", "uniform"), [SESSION]).methods)
+    asked = compared_methods(("rrd", "uniform"), ("llm",), [SESSION])
     assert asked.methods == ("rrd", "uniform") and asked.left_out == {}
 
 
@@ -93,7 +93,7 @@ def test_methods_of_a_configuration_join_and_asked_ones_stand_alone():
 )
 def test_methods_that_cannot_be_compared(asked, message):
     with pytest.raises(InputError, match=message):
-        choose_methods(asked, (), [SESSION])
+        compared_methods(asked, (), [SESSION])
 
 
 def test_no_such_session_or_corpus(tmp_path):

@@ -30,7 +30,7 @@ def test_where_nobody_scored_what_works_on_scores_has_no_units():
     bare = Plan(STAGES, config, sessions, reasons)
     assert {name for name, units in bare.units.items() if units} == {"split", "align", "report"}
     assert {name for name, why in reasons.items() if why == NO_SCORE} == {
-        "embed", "react", "select-sessions", "judge", "audit", "stability", "fit", "rewards", "train-reward",
+        "embed", "react", "select-sessions", "rubric", "judge", "audit", "stability", "fit", "rewards", "train-reward",
         "evaluate",
     }  # fmt: skip
     assert bare.upstream("align") == ["split", "align"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from apportion.corpus.session import Episode, EpisodeKey
+from apportion.decompose.method import RubricMethod
+from apportion.decompose.methods import METHODS
+from apportion.decompose.prompt_building.rubric import paid_by
 from apportion.foundation.html.text import clean, number, plain, signed
 from apportion.foundation.svg import meter
 from apportion.pipeline.report.sessions import what_it_equals
@@ -186,6 +189,7 @@ def _turns(
                 "level": front.level(turn.turn) if front else 0,
                 "over": f"{cut.length_s:.1f} s over turn {cut.over}" if cut else "",
                 "cells": cells,
+                "signals": tuple(signal for one in shown for signal in _signals(one.series, turn.turn)),
             }
         )
     return tuple(views)
@@ -199,6 +203,18 @@ def _cell(shown: ShownSeries, turn: int) -> dict[str, Any]:
         "level": series.level(turn),
         "bar": margin_bar(series, turn),
     }
+
+
+def _signals(series: Series, turn: int) -> Iterator[dict[str, Any]]:
+    """What paid a turn, by a method that judges by a rubric."""
+    if series.kind == "method" and isinstance(METHODS.get(series.key), RubricMethod) and turn in series.values:
+        for signal in paid_by(series.values[turn].rationale):
+            name = clean(signal.id, NAME).replace("_", " ")
+            yield {
+                "text": f"{signed(signal.value)} {name}",
+                "sign": signal.sign,
+                "sentence": clean(signal.sentence, TEXT),
+            }
 
 
 def _ratings(tables: SessionTables, chosen: Chosen) -> tuple[dict[str, Any], ...]:

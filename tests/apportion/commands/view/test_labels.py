@@ -77,7 +77,7 @@ def test_labels_that_teach_are_asked_for_on_a_run_that_is_made_once(tmp_path, ca
     monkeypatch.setattr("apportion.pipeline.first_rewards.make_rewards", lambda config, quiet: run_on(tmp_path))
     (tmp_path / "corpus-labels").mkdir()
     assert run(capsys, "label", "serve", "corpus", "--no-browser")[0] == 2, "nothing was made in OUT"
-    assert 'compare = ["sentiment"]' in (tmp_path / "corpus-labels" / "apportion.toml").read_text()
+    assert 'compare = ["sentiment", "uniform"]' in (tmp_path / "corpus-labels" / "apportion.toml").read_text()
     code, *_ = run(capsys, "label", "serve", "corpus", "--run", "run", "--no-browser")
     ((place, host, _, browser, _, around),) = served
     assert (code, place.folder, host, browser) == (0, tmp_path / "run", "127.0.0.1", False)

@@ -1,0 +1,110 @@
+"""`llm-rubric` from the command line: the rubric is written once, from training sessions alone, and judged by."""
+
+import json
+import re
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import RATINGS
+from apportion.corpus.splits.splits import split
+from apportion.pipeline.assembly import open_engine
+from apportion.pipeline.config import load_config
+from apportion.pipeline.stages.rubric import rubric_request
+from tests.behaviour.command import config, in_process, read
+from tests.llm_client.batch_server import BatchServer
+from tests.llm_client.openai_server import OpenAIServer, completion, serving
+from tests.pipeline.llm_run import TEXT, write_run
+
+METHOD = TEXT.replace('"llm-multimodal"\ncompare = ["llm"]', '"llm-rubric"')
+SIGNALS = [
+    {"id": "thanked", "sentence": "The rater thanks the target.", "sign": "+", "strength": 2},
+    {"id": "scolded", "sentence": "The rater scolds the target.", "sign": "-", "strength": 1},
+]
+
+
+def answer(body):
+    """A rubric, or where its signals occur: the first at the first turn, the second at the others."""
+    text = body["messages"][-1]["content"]
+    if "<conversations>" in text:
+        return completion(json.dumps({"signals": SIGNALS}))
+    first, *others = json.loads(re.search(r"judge: (\[.*\])$", text)[1])
+    found = [{"id": "thanked", "turns": [first]}, {"id": "scolded", "turns": others}]
+    return completion(json.dumps({"signals": found}))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_run(tmp_path)
+
+
+@pytest.fixture
+def decompose(monkeypatch):
+    return partial(in_process, monkeypatch, "run", "--only", "decompose")
+
+
+def raw(folder):
+    rows = pq.read_table(folder / "run" / "rewards.parquet").to_pylist()
+    return [row["raw_reward"] for row in rows if row["session_id"] == "s00"]
+
+
+# Of the six sessions of `write_run` two say the same: five are asked about, and the rubric.
+def test_a_rubric_is_written_once_shown_and_given_back(folder, decompose):
+    with serving(OpenAIServer(answer=answer)) as server:
+        path = config(folder, METHOD.format(server.url, "m"))
+        assert read(decompose(path, "--dry-run", "--json"))["language_model"]["remaining"] == 6
+        shown = decompose(path, "--preview", "9").stdout
+        assert "<conversations>" in shown and "<signals>" not in shown and "run --only rubric` first" in shown
+        done = decompose(path, "--record", folder / "r.jsonl")
+        assert (done.returncode, len(server.requests)) == (0, 6), done.stderr
+        assert raw(folder) == [2.0, -1.0, -1.0]
+        # A person's other strengths are another rubric, and no other question.
+        mine = folder / "mine.toml"
+        mine.write_text((folder / "run" / "rubric.toml").read_text().replace("strength = 1", "strength = 5"))
+        own = config(folder, f'{METHOD.format(server.url, "m")}[decompose.rubric]\nfile = "mine.toml"\n')
+        done = decompose(own)
+        assert (done.returncode, len(server.requests)) == (0, 6), done.stderr
+        assert raw(folder) == [2.0, -5.0, -5.0]
+    text = METHOD.format(server.url, "m").replace("[run]", f'[run]\nrecorded = "{folder / "r.jsonl"}"')
+    path = config(folder, text.replace("[decompose.llm]", '[decompose.llm]\nprovider = "recorded"'))
+    assert decompose(path).returncode == 0 and raw(folder) == [2.0, -1.0, -1.0]
+
+
+def test_a_rubric_is_asked_for_at_once_and_what_goes_by_it_in_a_batch(folder, decompose):
+    with serving(BatchServer(answer=answer)) as server:
+        path = config(folder, METHOD.format(server.url, "m"))
+        assert "5 requests handed in" in decompose(path, "--batch").stdout and len(server.requests) == 1
+        while decompose(path, "--batch").returncode == 3:
+            pass
+        assert (len(server.requests), len(server.worked)) == (1, 5) and raw(folder) == [2.0, -1.0, -1.0]
+
+
+def test_without_a_usable_rubric_nothing_is_judged_by_it(folder, decompose):
+    with serving(OpenAIServer(answer=lambda body: completion("none"))) as server:
+        done = decompose(config(folder, METHOD.format(server.url, "m")))
+    # The third question says the same as the second, whose reply is kept.
+    assert len(server.requests) == 2 and done.returncode == 1
+    rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
+    (failed,) = (row for row in rows if row["stage"] == "rubric")
+    assert "not one JSON object" in failed["cause"] and failed["evidence"]
+
+
+def test_no_score_of_a_test_session_reaches_the_rubric(folder):
+    path = config(folder, METHOD.format("http://localhost:1/v1", "m"))
+    chosen = load_config(path)
+    corpus = Corpus.open(folder / "corpus")
+    homes = {row["session_id"]: row["split"] for row in split(corpus, chosen.split).to_pylist()}
+
+    def asked(*changed):
+        """The request's key where the sessions of these splits have other scores."""
+        rows = corpus.tables["ratings"].to_pylist()
+        rows = [{**row, "score": 6.0 - row["score"]} if homes[row["session_id"]] in changed else row for row in rows]
+        ratings = pa.Table.from_pylist(rows, schema=RATINGS.arrow)
+        Corpus.of(folder / "corpus", {**corpus.tables, "ratings": ratings}).write(folder / "corpus")
+        return rubric_request(open_engine(chosen)).key()
+
+    assert set(homes.values()) >= {"train", "test", "validation"}
+    assert asked() == asked("test", "validation", "policy") != asked("train")
