@@ -290,14 +290,14 @@ def tell_gate(told: Told, corpus: Corpus, of: str, seeds: Sequence[int]) -> None
         for name, column in told.values.items()
         if name != LOCAL
     }
-    draws = {
-        "drawn": [sorted(sizes, key=partial(_drawn, seed))[:ASKED] for seed in seeds],
-        "served": [order_to_label(sizes, ASKED, seed)[:ASKED] for seed in seeds],
-    }
+    plain = {name: values[name] for name in ("sentiment", "reactions-en")}
+    drawn = [sorted(sizes, key=partial(_drawn, seed))[:ASKED] for seed in seeds]
+    served = [order_to_label(sizes, ASKED, seed)[:ASKED] for seed in seeds]
+    draws = {"drawn": (drawn, values), "served": (served, values), "served, without scores": (served, plain)}
     for who, alone in {"all annotators": False, "one annotator": True}.items():
         said = people_said(corpus, alone=alone)
-        for how, lists in draws.items():
-            found = [replies_tell(trust({s: said[s] for s in ids if s in said}, values)) for ids in lists]
+        for how, (lists, by) in draws.items():
+            found = [replies_tell(trust({s: said[s] for s in ids if s in said}, by)) for ids in lists]
             verdicts = [None if one is None else one.settled for one in found]
             more = [one.more for one in found if one is not None and one.settled is None]
             tell(
@@ -329,7 +329,7 @@ def tell_choice(reactions: Reactions, corpus: Corpus, of: str, seeds: Sequence[i
         figures: dict[str, list[float]] = {"served": [], "drawn": [], "drawn, as many turns": []}
         turns: list[tuple[int, int]] = []
         for seed in seeds:
-            served, drawn = order_to_label(sizes, count, seed)[:count], sorted(sizes, key=partial(_drawn, seed))
+            served, drawn = order_to_label(sizes, ASKED, seed)[:count], sorted(sizes, key=partial(_drawn, seed))
             many = sum(sizes[s] for s in served)
             alike = [s for s, end in zip(drawn, np.cumsum([sizes[s] for s in drawn]), strict=True) if end <= many]
             for name, ids in zip(figures, (served, drawn[:count], alike), strict=True):
@@ -375,10 +375,11 @@ def main(given: argparse.Namespace, source: Path) -> None:
     if given.curve:
         tell_curve(told_by, corpus, of)
         return
-    if given.labels is not None:
-        seeds = range(given.labels, given.labels + DIALOGUE_DRAWS)
-        tell_gate(told_by(), corpus, of, seeds)
-        tell_choice(reactions, corpus, of, seeds)
+    if given.labels:
+        everything = told_by()
+        for seed in given.labels:
+            tell_gate(everything, corpus, of, range(seed, seed + DIALOGUE_DRAWS))
+        tell_choice(reactions, corpus, of, range(given.labels[-1], given.labels[-1] + DIALOGUE_DRAWS))
         return
     told = told_by()
     tell_weights(told, of)
@@ -404,10 +405,7 @@ if __name__ == "__main__":
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
     parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")
     parser.add_argument(
-        "--labels",
-        type=int,
-        metavar="SEED",
-        help="20 draws from SEED on: the verdict of 20 labelled dialogues, and what they teach",
+        "--labels", type=int, nargs="+", default=[], help="draws of dialogues from each of these seeds on"
     )
     for file in parser.parse_args().sources:
         main(parser.parse_args(), file)

@@ -69,12 +69,15 @@ MOST_TURNS = 40
 def order_to_label(turns: Mapping[str, int], count: int, seed: int) -> list[str]:
     """Sessions (by id, how many turns can be labelled) in the order in which people best label them.
 
-    First come, drawn by ``seed``, the third with the most turns, ``count`` at least: who has read a dialogue says more
-    of a longer one, and turns are compared within it. Then the others, the longer ones first. No score is read.
+    First come, drawn by ``seed``, the third with the most turns, ``count`` at least, and all that are as long: who has
+    read a dialogue says more of a longer one, and turns are compared within it. Then the others, the longer ones first.
+    No score is read. What else was tried did not teach more than drawn sessions (docs/evidence/reaction-aware.md).
     """
     ranked = sorted(turns, key=lambda one: (turns[one] > MOST_TURNS, -turns[one], _drawn(seed, one)))
     short = sum(many <= MOST_TURNS for many in turns.values())
-    first = max(count, short // 3)
+    first = min(max(count, short // 3), len(ranked))
+    while 0 < first < len(ranked) and turns[ranked[first]] == turns[ranked[first - 1]]:
+        first += 1
     return sorted(ranked[:first], key=lambda one: _drawn(seed, one)) + ranked[first:]
 
 

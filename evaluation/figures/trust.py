@@ -64,7 +64,7 @@ class Trust:
             ways = ((self.value - self.low, self.value - LEAST), (self.high - self.value, USEFUL - self.value))
             needed = self.dialogues * min((side / room) ** 2 for side, room in ways if room > 0)
         share = max(self.dialogues, 1) / max(self.labelled, 1)
-        return max(1, math.ceil((needed - self.dialogues) / share))
+        return max(1, math.ceil((needed - self.dialogues) / share - 1e-9))
 
 
 def trust(labels: Mapping[str, Turns], values: Mapping[str, Mapping[str, Turns]], fewest: int = 4) -> list[Trust]:

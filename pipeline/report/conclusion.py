@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
 from apportion.evaluation.error_slices.result import FAMILIES, LONGEST, Slice
+from apportion.evaluation.figures.trust import ASKED, Trust
 from apportion.foundation.html.text import clean, number, plain, signed
 from apportion.foundation.intervals.estimate import IntervalEstimate
 
@@ -154,7 +155,7 @@ def unknown(facts: Facts) -> list[str]:
     elif not agreement.above_zero:
         told.append(
             f"Whether {facts.method} orders turns as people do: Spearman {_figure(agreement)} over "
-            f"{_many(agreement.sessions, 'session')} can be chance."
+            f"{_many(agreement.sessions, 'session')} can be chance.{_settles(agreement)}"
         )
     if isinstance(gain, Missing):
         told.append(f"What a new session would score: {gain.reason}.")
@@ -259,6 +260,17 @@ def next_step(facts: Facts) -> tuple[str, str]:
     if not facts.aligned:
         return "apportion run CONFIG", "with align.enabled = true in CONFIG: a policy learns from these rewards."
     return "apportion view RUN", "every session with its rewards, and the policy's replies."
+
+
+def _settles(agreement: Estimate) -> str:
+    """Whether `ASKED` labelled sessions or more are enough to tell, or how many more would be."""
+    given = agreement.sessions
+    if given < ASKED:
+        return ""
+    found = Trust("", agreement.value, agreement.low, agreement.high, given, given)
+    if found.settled is False:
+        return " That is settled by these labels: too little to be trusted."
+    return f" Labels of about {_many(found.more, 'more session')} would settle it."
 
 
 def _many(count: int, what: str) -> str:

@@ -79,6 +79,7 @@ def test_only_what_can_be_asked_about_is_chosen() -> None:
         ([5] * 20 + [30] * 10, 4, range(20, 30)),  # the longest third
         ([5, 6, 7, 8, 9], 3, range(2, 5)),  # as many as are asked for at least
         ([5] * 6 + [30] * 3 + [200] * 3, 2, range(6, 9)),  # nobody begins with the longest of all
+        ([5] * 10 + [30] * 20, 4, range(10, 30)),  # and all that are as long
         ([50, 60, 3], 1, (2,)),
         ([], 20, ()),
     ],
