@@ -13,6 +13,7 @@ from apportion.decompose.method import (
     BlendedMethod,
     CorpusMethod,
     Input,
+    LabelStudent,
     LLMMethod,
     LogprobMethod,
     Method,
@@ -195,7 +196,7 @@ _OURS: tuple[Method, ...] = (
         version=4,
     ),
     StackedMethod(
-        "mix", "What needs no score, moved by scores as far as they carry", _MIX, section=Section("stacking"), version=3
+        "mix", "What needs no score, moved by scores as far as they carry", _MIX, section=Section("stacking"), version=4
     ),
     StudentMethod(
         "llm-student",
@@ -203,6 +204,12 @@ _OURS: tuple[Method, ...] = (
         "apportion.decompose.ensembling.student:fit_student",
         section=Section("reaction"),
         teacher=_TEXT_LLM,
+    ),
+    LabelStudent(
+        "people-student",
+        "Student of people who labelled turns of some training sessions",
+        "apportion.decompose.ensembling.student:fit_student",
+        section=Section("reaction"),
     ),
 )
 
