@@ -227,10 +227,10 @@ class DecomposeSettings(PresetSettings):
         "sentiment, sentiment-utterance, affect, intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, "
         "rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm, mix, "
         "llm-student, people-student, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and "
-        "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, expected-utility and "
-        "leave-one-out play sessions of simulated dialogues on; episode-score is the score on every act; sotopia-rl asks for "
-        "attributions of several dimensions; influence and influence-served measure how an utterance moved the reply "
-        "that came, by a model here or at a server",
+        "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
+        "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
+        "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
+        "an utterance moved the reply that came, by a model here or at a server",
     )
     compare: tuple[str, ...] = Field(default=(), description="methods that stand beside it, to be compared with it")
     target: Literal["relative", "score"] = Field(

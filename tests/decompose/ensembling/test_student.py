@@ -140,17 +140,17 @@ def test_people_teach_as_a_model_does_and_only_by_sessions_that_train() -> None:
     episodes = SplitEpisodes(EPISODES, splits_of(EPISODES))
     how = TrainingConfig(DecomposeSettings(method="people-student"), small(), 7)
 
-    def fitted(given: pa.Table | None) -> FittedReactionModel:
-        return fit_decomposer("people-student", TrainingData(episodes, reactions=TABLE, labels=given), how, ignore)
+    def fitted(said: pa.Table | None) -> FittedReactionModel:
+        return fit_decomposer("people-student", TrainingData(episodes, reactions=TABLE, labels=said), how, ignore)
 
     train = episodes.of("train")
     others = [e for e in EPISODES if e not in train]
     found, again = fitted(labels(train[:5])), fitted(labels([*train[:5], *others]))
     assert again.judgements.equals(found.judgements) and again.history.equals(found.history)
     assert not fitted(labels(train[:6])).judgements.equals(found.judgements)
-    for given in (None, labels([*train[:2], *others])):
-        with pytest.raises(UnitError, match=f"there are {0 if given is None else 2}. Label more: `apportion label s"):
-            fitted(given)
+    for said in (None, labels([*train[:2], *others])):
+        with pytest.raises(UnitError, match=f"there are {0 if said is None else 2}. Label more: `apportion label s"):
+            fitted(said)
     source, student = student_source("s", REACTIONS, Lesson({e.key: TRUTH[e.key] for e in train[:5]}, PEOPLE), TRAINING)
     assert source.labels.keys() == student.left_out.keys() == {e.key for e in train[:5]}
     assert not student_source("s", REACTIONS, Lesson(JUDGED), TRAINING)[0].labels
