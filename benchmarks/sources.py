@@ -7,8 +7,8 @@ weighs, is taught by four of them and judged on the fifth. Within-session Spearm
 the sessions with at least 4 labelled turns whose labels differ. ``--prior`` names reaction models that were learnt
 elsewhere, ``--judged`` recorded replies of a language model; then the figures are told of all sessions and of the
 judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve`` tells
-agreement by how many scored sessions teach, ``--labels SEED`` what labels of 20 dialogues say
-and teach. Otherwise turn labels enter the evaluation alone.
+agreement by how many scored sessions teach, ``--labels`` by how many people labelled, ``--gate SEED`` what labels of 20
+dialogues say and teach. Else labels enter the evaluation alone.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from apportion.corpus.annotators import mean_labels
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import conture, uss
-from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS, TURN_LABELS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
@@ -70,6 +71,7 @@ CORPORA = {
 KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
 DIALOGUE_DRAWS = 20
 DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
+LABELLED, SCORED = (0, 10, 20, 40, 80, 160), (60, None)
 ALL, LOCAL = "mix of all", "mix without a language model"
 
 
@@ -349,6 +351,42 @@ def _drawn(seed: int, name: str) -> bytes:
     return hashlib.sha256(f"{seed} {name}".encode()).digest()
 
 
+def tell_labels(data: TrainingData, how: TrainingConfig, of_quality: bool, corpus: Corpus, of: str) -> None:
+    """Agreement of the mix by how many training sessions people labelled, of 60 scored ones and of all: the sessions of
+    four folds, each judged by what labels of another draw from the other folds taught."""
+    said, settings, episodes = mean_labels(corpus.turn_labels), EvaluationSettings(), data.episodes.all
+    folds = folds_of([episode.session_id for episode in episodes])
+    places = [place for place, episode in enumerate(episodes) if folds[episode.session_id] < DRAWS]
+    held = TestSet.of([episodes[place] for place in places])
+    labels = read_labels(corpus.turn_labels, held, settings)
+    for scored in SCORED:
+        told = Told(episodes)
+        for fold in range(DRAWS):
+            drawn = sorted((hashlib.sha256(f"labels{fold}{s}".encode()).digest(), s) for s in folds if folds[s] != fold)
+            ranked = [session_id for _, session_id in drawn[:scored]]
+            taught = taught_by(data, frozenset(ranked))
+            others = sources_of(how.settings.stacking.components, taught, how)
+            for count in (count for count in LABELLED if count <= len(ranked)):
+                rows = [{"session_id": s, "turn": t, "value": v} for (s, t), v in said.items() if s in ranked[:count]]
+                given = replace(taught, labels=pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow))
+                people = sources_of(("people-student",), given, how) if count else []
+                weights_of = cache(
+                    weigh([*others, *people], taught.episodes.of("train"), of_quality=of_quality, episodes=episodes).of
+                )
+                for place in (place for place in places if folds[episodes[place].session_id] == fold):
+                    told.add(str(count), place, mixed([*others, *people], weights_of, episodes[place]))
+        found = {
+            count: within_session(held, np.concatenate([values[place] for place in places])[None], labels, settings)
+            for count, values in told.values.items()
+        }
+        for count, sampled in found.items():
+            figure, gain = estimate(sampled, 0.95), estimate(paired_difference(sampled, found["0"]), 0.95)
+            tell(
+                f"{of}: mix, {scored or 'all'} scored, {count} labelled", figure.value, "rho",
+                gain=[gain.value, gain.low, gain.high], sessions=figure.sessions,
+            )  # fmt: skip
+
+
 def main(given: argparse.Namespace, source: Path) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
@@ -372,14 +410,17 @@ def main(given: argparse.Namespace, source: Path) -> None:
     data = TrainingData(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
     extra = [pretrained_component(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
     told_by = partial(tell_folds, data, how, extra, tells_quality(rating), given.asked)
+    if given.labels:
+        tell_labels(data, how, tells_quality(rating), corpus, of)
+        return
     if given.curve:
         tell_curve(told_by, corpus, of)
         return
-    if given.labels:
+    if given.gate:
         everything = told_by()
-        for seed in given.labels:
+        for seed in given.gate:
             tell_gate(everything, corpus, of, range(seed, seed + DIALOGUE_DRAWS))
-        tell_choice(reactions, corpus, of, range(given.labels[-1], given.labels[-1] + DIALOGUE_DRAWS))
+        tell_choice(reactions, corpus, of, range(given.gate[-1], given.gate[-1] + DIALOGUE_DRAWS))
         return
     told = told_by()
     tell_weights(told, of)
@@ -405,7 +446,8 @@ if __name__ == "__main__":
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
     parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")
     parser.add_argument(
-        "--labels", type=int, nargs="+", default=[], help="draws of dialogues from each of these seeds on"
+        "--gate", type=int, nargs="+", default=[], help="draws of dialogues from each of these seeds on"
     )
+    parser.add_argument("--labels", action="store_true", help="agreement by how many sessions people labelled")
     for file in parser.parse_args().sources:
         main(parser.parse_args(), file)

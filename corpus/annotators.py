@@ -27,6 +27,24 @@ def peoples_labels(turn_labels: pa.Table) -> pa.Table:
     return _where(turn_labels, [not is_computed(by) for by in turn_labels["annotator"].to_pylist()])
 
 
+def mean_labels(turn_labels: pa.Table) -> dict[tuple[str, int], float]:
+    """What people said of each (session_id, turn), from 0 to 1: the mean of its annotators, larger is better.
+
+    A scale counts from its ``low`` to its ``high``; of labels without these ends, from the lowest to the highest.
+    ``turn_labels`` have one name.
+    """
+    rows = peoples_labels(turn_labels).to_pylist()
+    open_ended = [row["value"] for row in rows if row["low"] is None or row["high"] is None]
+    found: dict[tuple[str, int], list[float]] = {}
+    for row in rows:
+        known = row["low"] is not None and row["high"] is not None
+        low, high = (row["low"], row["high"]) if known else (min(open_ended), max(open_ended))
+        share = (row["value"] - low) / (high - low) if high > low else 0.5
+        found.setdefault((row["session_id"], row["turn"]), []).append(share)
+    # Sorted, since a sum in another order has other bits.
+    return {place: sum(sorted(shares)) / len(shares) for place, shares in sorted(found.items())}
+
+
 def computed_labels(turn_labels: pa.Table) -> dict[tuple[str, str], pa.Table]:
     """The other rows by (annotator, name), sorted: what was computed in two ways is never one truth."""
     keys = list(zip(turn_labels["annotator"].to_pylist(), turn_labels["name"].to_pylist(), strict=True))

@@ -310,6 +310,11 @@ class StudentMethod(ReactionMethod):
 
 
 @dataclass(frozen=True)
+class LabelStudent(ReactionMethod):
+    """A student of people, who labelled turns of some training sessions."""
+
+
+@dataclass(frozen=True)
 class StackedMethod(ReactionMethod):
     """The sources of ``decompose.stacking`` that a run has, those that need no score moved by what scores taught."""
 

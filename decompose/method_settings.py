@@ -249,7 +249,7 @@ class InfluenceSettings(Settings):
         return {name: value for name, value in values.items() if name not in unused}
 
 
-MADE_HERE = ("reaction", "prior", "reactions-en", "behaviour", "llm-student")
+MADE_HERE = ("reaction", "prior", "reactions-en", "behaviour", "llm-student", "people-student")
 """The components of a mix that are no method's judgements, but made of what was read of the replies."""
 
 
@@ -268,13 +268,14 @@ class MixSettings(Settings):
     """Which components are put together, and by what."""
 
     components: tuple[str, ...] = Field(
-        default=("reaction", "prior", "reactions-en", "behaviour", "llm-student", "llm", "sentiment"),
+        default=("reaction", "prior", "reactions-en", "behaviour", "llm-student", "people-student", "llm", "sentiment"),
         min_length=1,
         description="what is mixed, as far as the run has it: reaction (what this corpus's scores tell of replies), "
         "prior (what others' do, where decompose.reaction.pretrained names it), reactions-en (what a language model's "
         "judgements of made-up English dialogues do, where decompose.reaction reads replies as it ships), behaviour "
-        "(the rater's face and voice alone), llm-student (what llm's judgements of some sessions tell of replies), and "
-        "methods that judge by their names, llm, sentiment, ...",
+        "(the rater's face and voice alone), llm-student (what llm's judgements of some sessions tell of replies), "
+        "people-student (what people's labels of training sessions tell of them), and methods that judge by their "
+        "names, llm, sentiment, ...",
     )
     weights: dict[str, float] | None = Field(
         default=None,

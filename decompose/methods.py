@@ -13,6 +13,7 @@ from apportion.decompose.method import (
     BlendedMethod,
     CorpusMethod,
     Input,
+    LabelStudent,
     LLMMethod,
     LogprobMethod,
     Method,
@@ -207,7 +208,7 @@ _OURS: tuple[Method, ...] = (
         "Reactions as models learnt elsewhere read them, corrected by the scores here as far as they tell",
         _MIX,
         section=Section("stacking"),
-        version=3,
+        version=4,
     ),
     StudentMethod(
         "llm-student",
@@ -215,6 +216,12 @@ _OURS: tuple[Method, ...] = (
         "apportion.decompose.ensembling.student:fit_student",
         section=Section("reaction"),
         teacher=_TEXT_LLM,
+    ),
+    LabelStudent(
+        "people-student",
+        "Student of people who labelled turns of some training sessions",
+        "apportion.decompose.ensembling.student:fit_student",
+        section=Section("reaction"),
     ),
 )
 

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from apportion.decompose.method import LLMMethod, Method, RolloutMethod, RubricMethod, StudentMethod
+from apportion.decompose.method import LabelStudent, LLMMethod, Method, RolloutMethod, RubricMethod, StudentMethod
 from apportion.decompose.method_settings import (
     AffectSettings,
     BlendSettings,
@@ -227,7 +227,7 @@ class DecomposeSettings(PresetSettings):
         description="the method of the run, whose rewards reward model, policy, viewer and report go by: uniform, "
         "sentiment, sentiment-utterance, affect, intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, "
         "rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm, mix, "
-        "llm-student, llm-rubric, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and "
+        "llm-student, llm-rubric, people-student, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and "
         "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
@@ -305,6 +305,13 @@ class DecomposeSettings(PresetSettings):
         methods = (METHODS[name] for name in self.methods)
         taught = ((m, m.teacher) if isinstance(m, StudentMethod) else (m,) for m in methods)
         return tuple(dict.fromkeys(method.name for pair in taught for method in pair))
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether people's labels of training sessions teach any of the methods."""
+        mixed = "people-student" in self.stacking.components
+        methods = [METHODS[name] for name in self.methods]
+        return any(isinstance(m, LabelStudent) or (mixed and m.reads("stacking")) for m in methods)
 
     @property
     def some_judge(self) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from apportion.decompose.corpus_methods.stacked import mixed
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
-from apportion.decompose.method import ObjectiveMethod, ReactionMethod, StackedMethod, StudentMethod
+from apportion.decompose.ensembling.component import turn_opinions
+from apportion.decompose.ensembling.student import PEOPLE, Lesson
+from apportion.decompose.method import LabelStudent, ObjectiveMethod, ReactionMethod, StackedMethod, StudentMethod
 from apportion.decompose.methods import find_method
 from apportion.decompose.reactions.model import FittedReactionModel
 from apportion.decompose.settings_key import configured
@@ -36,7 +38,7 @@ def fit_decomposer(
     UnitError: No training session, a score or loss that is not finite, no local value for any training turn.
     """
     declared = find_method(method)
-    if isinstance(declared, StudentMethod):
+    if isinstance(declared, StudentMethod | LabelStudent):
         return _from_teacher(declared, data, config)
     if isinstance(declared, StackedMethod):
         return mixed(declared, data, config)
@@ -56,13 +58,20 @@ def _from_reactions(method: ReactionMethod, data: TrainingData, config: Training
     return fitted
 
 
-def _from_teacher(method: StudentMethod, data: TrainingData, config: TrainingConfig) -> FittedReactionModel:
-    """A closed fit to what the method that teaches it has judged, and to no score."""
-    data.check_read(method.name, method.teacher.name)
-    fit, null = method.resolve(), configured(method.teacher, config.settings).scale.null
-    fitted: FittedReactionModel = fit(
-        method.name, data.episodes, data.reactions, data.judgements, config.seed, null, data.features, data.asked
-    )
+def _from_teacher(
+    method: StudentMethod | LabelStudent, data: TrainingData, config: TrainingConfig
+) -> FittedReactionModel:
+    """A closed fit to what the method or the people that teach it have judged, and to no score."""
+    if isinstance(method, LabelStudent):
+        data.check_read(method.name)
+        lesson = Lesson(data.opinions_of_people(), PEOPLE)
+    else:
+        data.check_read(method.name, method.teacher.name)
+        assert data.judgements is not None
+        null = configured(method.teacher, config.settings).scale.null
+        lesson = Lesson(turn_opinions(data.judgements, data.episodes.all, null), asked=data.asked)
+    fit = method.resolve()
+    fitted: FittedReactionModel = fit(method.name, data.episodes, data.reactions, lesson, config.seed, data.features)
     return fitted
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import Component, trust_in, turn_opinions
-from apportion.decompose.ensembling.student import student_source
+from apportion.decompose.ensembling.student import PEOPLE, Lesson, student_source
 from apportion.decompose.method import BlendedMethod, StackedMethod, StudentMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.prompt_building.prompt import shows_score, tells_quality
@@ -130,11 +130,23 @@ def _student(reactions: Reactions, data: TrainingData, config: TrainingConfig) -
         return None
     table = data.judgements.filter(pc.field("method") == method.teacher.name)
     null = configured(method.teacher, config.settings).scale.null
-    judged = turn_opinions(table, data.episodes.all, null)
+    lesson = Lesson(turn_opinions(table, data.episodes.all, null), asked=data.asked)
     try:
-        source, _ = student_source(method.name, reactions, judged, data.episodes.sessions("train"), data.asked)
+        source, _ = student_source(method.name, reactions, lesson, data.episodes.sessions("train"))
     except UnitError:
         return None
+    return source
+
+
+def _people_student(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
+    """What people's labels of training sessions tell of the replies; empty, with the reason, where they are too few."""
+    if data.labels is None:
+        return None
+    lesson = Lesson(data.opinions_of_people(), PEOPLE)
+    try:
+        source, _ = student_source("people-student", reactions, lesson, data.episodes.sessions("train"))
+    except UnitError as error:
+        return Component("people-student", {}, reads_replies=True, lacking=str(error))
     return source
 
 
@@ -144,5 +156,6 @@ MAKERS: Mapping[str, Callable[[Reactions, TrainingData, TrainingConfig], Compone
     "reactions-en": _reactions_en,
     "behaviour": _behaviour,
     "llm-student": _student,
+    "people-student": _people_student,
 }
 """The sources that are made of what was read of the replies; every other name is that of a method that judges."""

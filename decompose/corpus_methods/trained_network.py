@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from apportion.corpus.session import Episode
+from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.local_values import local_values
 from apportion.decompose.corpus_methods.objectives import Task, network_of, rewards_of
@@ -30,7 +30,7 @@ from apportion.reward_model.settings import RewardModelSettings
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a corpus gives to learn from; turn labels are none of it.
+    """What a corpus gives to learn from.
 
     - ``episodes``: ``train`` is learnt from, ``validation`` stops the training; all of them are judged.
     - ``embeddings`` (pa.Table, optional): Of all turns, for a frozen backbone
@@ -43,6 +43,8 @@ class TrainingData:
       `StudentMethod` or a `StackedMethod`.
     - ``asked`` (int, optional): How many sessions were chosen to be judged for all
       (`apportion.decompose.ensembling.active_selection`); None where all are.
+    - ``labels`` (pa.Table, optional): TURN_LABELS schema: what people said of turns of training sessions, one value a
+      turn, for a `LabelStudent` and for a mix of which it is a part. No other label is in here.
     """
 
     episodes: SplitEpisodes
@@ -51,6 +53,17 @@ class TrainingData:
     reactions: pa.Table | None = None
     judgements: pa.Table | None = None
     asked: int | None = None
+    labels: pa.Table | None = None
+
+    def opinions_of_people(self) -> dict[EpisodeKey, Floats]:
+        """What people said of target turns of training sessions [shape=(T,)], NaN where nothing; unlabelled are out."""
+        rows = [] if self.labels is None else self.labels.select(["session_id", "turn", "value"]).to_pylist()
+        said = {(row["session_id"], row["turn"]): row["value"] for row in rows}
+        found = {
+            episode.key: np.array([said.get((episode.session_id, turn), math.nan) for turn in episode.target_turns])
+            for episode in self.episodes.of("train")
+        }
+        return {key: values for key, values in found.items() if np.isfinite(values).any()}
 
     def check_read(self, method: str, judge: str | None = None) -> None:
         """Raise UnitError where no reaction was read, or ``judge`` has judged no session."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,9 @@ class Component:
     ``learnt`` is the model of this corpus's scores that gave the values; None where they need no score of it.
     ``reads_replies``: values come from the rater's replies or behaviour alone, which say nothing where a rating tells
     of quality. ``shown_score``: values were made with the score in sight. ``trust``, from 0 to 1: how far values that
-    need no score are believed beside others before any score is seen (`trust_in`).
+    need no score are believed beside others before any score is seen (`trust_in`). ``labels`` [shape=(T,)] are what
+    people said of the turns that taught it, NaN for nothing; values of these episodes come from all other sessions'.
+    ``lacking`` is why a source that was looked for has no value of any turn.
 
     >>> one = Component("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
     >>> one.knows(("s1", "ann", "bob", "liking")), one.knows(("s2", "ann", "bob", "liking"))
@@ -36,6 +38,8 @@ class Component:
     reads_replies: bool = False
     shown_score: bool = False
     trust: float = 0.0
+    labels: Mapping[EpisodeKey, Floats] = field(default_factory=dict)
+    lacking: str | None = None
 
     def knows(self, key: EpisodeKey) -> bool:
         """Whether it has a value for any turn of this episode."""

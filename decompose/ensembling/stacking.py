@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ SHOWN = "it was shown the score, so that scores cannot say whether it holds"
 SETTLED = "these scores settle {settled:.0%} of what turns are worth; agreement with what needs no score {agreed:.2f}"
 HELD_BACK = SETTLED + ", too little, so that it is held back"
 ALONE = "these scores settle {settled:.0%} of what turns are worth, and nothing else goes with them"
+LABELLED = "people's labels of {sessions} sessions give it this share beside the mix of all others"
 ROUTED = "the rating tells of quality, and this reads the rater's replies alone"
 GIVEN = "set in the configuration"
 
@@ -52,6 +53,8 @@ class StackingWeights:
     - ``free`` (bool [shape=(K,)]): Which need no score of the corpus; together they are the prior.
     - ``trust``, ``goes`` (float64 [shape=(K,)]): How far those are believed beside each other, and how sure it is that
       they do not go against the scores; 0 for none.
+    - ``labelled`` (float64 [shape=(1 + B, K)]): The share that people's labels give to what they taught, beside the mix
+      of all others; 0 for those others.
     - ``settled``, ``agreed`` (float64 [shape=(1 + B, K)]): Of those that scores taught the share of the turns' worth
       that the scores settle, and the correlation within dialogues with the prior; in the rows below the first as drawn.
     """
@@ -64,6 +67,7 @@ class StackingWeights:
     goes: Floats
     settled: Floats
     agreed: Floats
+    labelled: Floats
 
     def of(self, known: Sequence[bool]) -> Floats:
         """The weights [shape=(K,)] in a dialogue of which these sources are known; all 0 where none counts."""
@@ -94,7 +98,10 @@ class StackingWeights:
         # Where teaching elsewhere does not hold, what is left is what needed none.
         free = ((1 - missing) * self.trust + missing * (1 - self.trust)) * goes
         weights = moved + prior * free / np.maximum(free.sum(axis=1, keepdims=True), 1e-300)
-        shared: Floats = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        total = weights.sum(axis=1, keepdims=True)
+        # What people taught stands alone where nothing else is known.
+        share = np.where(total > 0, self.labelled[rows], self.labelled.any(axis=0)) * there
+        shared: Floats = (1 - share.sum(axis=1, keepdims=True)) * weights / np.maximum(total, 1e-300) + share
         return shared
 
 
@@ -117,6 +124,9 @@ def weigh(
       one weighs min(Z, c^2), with c its agreement with the prior: what scores teach against all that is known of
       reactions is held back. The missing sqrt(Z) - c is the doubt in what was taught elsewhere: in this share of the
       prior, sources that nobody taught count in its place.
+    - People's labels of training sessions are the truth of their turns. They give the source that they taught the share
+      of a regression of labels on it and on the mix of all others, both at least 0, in distances within the dialogue
+      (Breiman, 1996, Stacked regressions): its values there are of a student that had not read the session's labels.
 
     - ``training`` (sequence of Episode): Whose scores decide.
     - ``of_quality`` (bool): Whether the rating tells of quality: what reads replies alone counts for nothing then, if
@@ -132,11 +142,12 @@ def weigh(
         none, nothing = np.zeros((1 + SAMPLING.resamples, len(names))), (GIVEN,) * len(names)
         everyone = np.ones(len(names), dtype=np.bool_)
         return StackingWeights(
-            names, predicted, nothing, everyone, taken / max(1e-300, taken.max()), np.sign(taken), none, none
+            names, predicted, nothing, everyone, taken / max(1e-300, taken.max()), np.sign(taken), none, none, none
         )
+    by_people = np.array([bool(source.labels) or source.lacking is not None for source in sources], dtype=np.bool_)
     counted = np.array([not (of_quality and source.reads_replies) for source in sources], dtype=np.bool_)
-    routed = ~counted & counted.any()
-    free = np.array([source.learnt is None for source in sources], dtype=np.bool_)
+    routed = ~counted & counted.any() & ~by_people
+    free = np.array([source.learnt is None for source in sources], dtype=np.bool_) & ~by_people
     against = np.array([0.0 if s.shown_score else chance_against(s, training) for s in sources])
     right = (1 - against) / (1 - against + REVERSED_BEFORE * (2 * against - 1))
     goes = np.where(free & ~routed, np.minimum(1.0, right), 0.0)
@@ -147,7 +158,36 @@ def weigh(
         ROUTED if routed[k] else _why(source, settled[0, k], agreed[0, k], goes[k], goes.max())
         for k, source in enumerate(sources)
     )
-    return StackingWeights(names, predicted, whys, free, trust, goes, settled, agreed)
+    others = StackingWeights(names, predicted, whys, free, trust, goes, settled, agreed, np.zeros_like(settled))
+    labelled = np.stack([_share_by_labels(place, sources, others, episodes or training) for place in range(len(names))])
+    return replace(others, labelled=labelled.T)
+
+
+def _share_by_labels(
+    place: int, sources: Sequence[Component], others: StackingWeights, episodes: Sequence[Episode]
+) -> Floats:
+    """What people's labels give to the source at ``place`` that they taught: of all, and on resamples of the sessions
+    [shape=(1 + B,)]; 0 where they taught none."""
+    source, weights_of = sources[place], cache(others.of)
+    sums: dict[str, Floats] = {}
+    for episode in (episode for episode in episodes if episode.key in source.labels):
+        labels = source.labels[episode.key]
+        told = np.where(np.isfinite(labels))[0]
+        found = (mixed(sources, weights_of, episode), source.values[episode.key], labels)
+        mix, own, said = (standardised(values[told]) for values in found)
+        products = np.array([mix @ mix, mix @ own, own @ own, mix @ said, own @ said])
+        sums[episode.session_id] = sums.get(episode.session_id, 0.0) + products
+    if not sums:
+        return np.zeros(1 + SAMPLING.resamples)
+    counts = drawn_counts(len(sums), SAMPLING.resamples, SAMPLING.seed)
+    drawn = np.concatenate([np.ones((1, len(sums))), counts]) @ np.array(list(sums.values()))
+    mixes, both, owns, mix_said, own_said = drawn.T
+    # Times the determinant, which cancels; where one of the two would be below 0, it is 0 and the other stands alone.
+    of_mix, of_own = (
+        np.maximum(0.0, part) for part in (owns * mix_said - both * own_said, mixes * own_said - both * mix_said)
+    )
+    share: Floats = np.where(mixes > 0, of_own / np.maximum(of_mix + of_own, 1e-300), own_said > 0)
+    return share
 
 
 def _settled(source: Component) -> Floats:
@@ -181,6 +221,10 @@ def _agreements(sources: Sequence[Component], trust: Floats, episodes: Sequence[
 
 
 def _why(source: Component, settled: float, agreed: float, goes: float, prior: float) -> str:
+    if source.lacking is not None:
+        return source.lacking
+    if source.labels:
+        return LABELLED.format(sessions=len({key[0] for key in source.labels}))
     if source.learnt is None:
         return SHOWN if source.shown_score else NEEDS_NONE if goes > 0.5 else REVERSED
     told = ALONE if prior <= 0.5 else SETTLED if agreed > math.sqrt(settled) / 2 else HELD_BACK

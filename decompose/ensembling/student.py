@@ -1,4 +1,4 @@
-"""A student of a language model: what its judgements of a few sessions say of the rater's replies, for all of them."""
+"""A student of a language model or of people: what they say of a few sessions' turns, carried to all by the replies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.ensembling.component import Component, trust_in, turn_opinions
+from apportion.decompose.ensembling.component import Component, trust_in
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns, standardised_features, standardising
-from apportion.foundation.arrays import Floats, Null
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 
 FEWEST = 3
@@ -25,6 +25,42 @@ LEAST = 0.5
 not."""
 PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 """Tried for the penalty, in units of the mean squared singular value of the judged turns' reactions."""
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """Who judged, as errors tell it: what is needed of it, what to do where it is too little, or all alike."""
+
+    needs: str
+    more: str
+    others: str
+
+
+LLM = Teacher(
+    "a student of a language model needs at least {fewest} training sessions that it judged, and there are {judged}",
+    "Raise decompose.llm.max_sessions, or look for what became of the judgements in the quarantine table.",
+    "Ask another model, or with another prompt.",
+)
+PEOPLE = Teacher(
+    "a student of people needs labels of turns with a reply in at least {fewest} training sessions, and there are "
+    "{judged}",
+    "Label more: `apportion label serve CORPUS`, then `apportion label merge`. Sessions of validation and test teach "
+    "nothing, and of labels with several names evaluate.label says which teach.",
+    "Label other sessions, on a finer scale: `apportion label serve CORPUS`.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a student is taught.
+
+    ``judged`` [shape=(T,)] are values of target turns, NaN where nothing was said; ``asked`` is how many sessions were
+    chosen to be judged for all, None where all are to be.
+    """
+
+    judged: Mapping[EpisodeKey, Floats]
+    teacher: Teacher = LLM
+    asked: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,31 +93,25 @@ class Student:
         return worth + self.bias
 
 
-def learn_student(
-    reactions: Reactions, judged: Mapping[EpisodeKey, Floats], training: frozenset[str], asked: int | None = None
-) -> Student:
-    """Learn what a reaction is worth from a language model's judgements of turns.
+def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]) -> Student:
+    """Learn what a reaction is worth from judgements of turns, by a language model or by people.
 
     Ridge regression of judgements on the reactions to the judged turns, which keep their level from session to session.
     The penalty is the one of least error on sessions that are left out one at a time, without a second fit: with the
-    hat matrix H, the left-out errors of a session are (I - H_ss)^-1 times its residuals. Scores and turn labels are not
-    arguments.
-
-    ``judged`` [shape=(T,)] are the language model's values, NaN where it said nothing; only those of the ``training``
-    sessions teach, and reactions are standardised over them. ``asked`` is how many sessions were chosen to be judged
-    for all; None where all are to be.
+    hat matrix H, the left-out errors of a session are (I - H_ss)^-1 times its residuals. Scores are not arguments. Only
+    the ``training`` sessions teach, and reactions are standardised over them.
 
     Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
     never vary.
     """
-    offsets = reactions.offsets
+    offsets, judged = reactions.offsets, lesson.judged
     trains = np.array([episode.session_id in training for episode in reactions.episodes], dtype=np.bool_)
     taught = [
         (place, np.asarray(judged[episode.key], dtype=np.float64))
         for place, episode in enumerate(reactions.episodes)
         if trains[place] and episode.key in judged and np.isfinite(judged[episode.key]).any()
     ]
-    _check_enough(len({reactions.episodes[place].session_id for place, _ in taught}), asked)
+    _check_enough(len({reactions.episodes[place].session_id for place, _ in taught}), lesson)
     centre, scale = standardising(reactions, np.repeat(trains, np.diff(offsets)))
     features = standardised_features(reactions, centre, scale)
     rows = [offsets[place] + np.flatnonzero(np.isfinite(values)) for place, values in taught]
@@ -89,7 +119,7 @@ def learn_student(
     if np.ptp(targets) <= 1e-9 * max(1.0, float(np.abs(targets).max())):
         raise UnitError(
             f"all {len(targets)} judgements of the sessions that train are alike, so that there is nothing to learn "
-            "from them. Ask another model, or with another prompt."
+            f"from them. {lesson.teacher.others}"
         )
     sizes = [len(of) for of in rows]
     x, bias = features[np.concatenate(rows)], float(targets.mean())
@@ -104,16 +134,14 @@ def learn_student(
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
 
 
-def _check_enough(judged: int, asked: int | None) -> None:
+def _check_enough(judged: int, lesson: Lesson) -> None:
     if judged < FEWEST:
+        needs = lesson.teacher.needs.format(fewest=FEWEST, judged=judged)
+        raise UnitError(f"{needs}. {lesson.teacher.more}")
+    if lesson.asked is not None and judged < LEAST * lesson.asked:
         raise UnitError(
-            f"a student of a language model needs at least {FEWEST} training sessions that it judged, and there are "
-            f"{judged}. Raise decompose.llm.max_sessions, or look for what became of the judgements in the "
-            "quarantine table."
-        )
-    if asked is not None and judged < LEAST * asked:
-        raise UnitError(
-            f"a student of a language model needs judgements of at least half of the {asked} sessions that were chosen "
+            f"a student of a language model needs judgements of at least half of the {lesson.asked} sessions that were "
+            "chosen "
             f"for it, and there are {judged}. Run the same command again with a higher --budget, which asks about the "
             "rest alone, lower decompose.llm.max_sessions, or look for what became of the judgements in the "
             "quarantine table."
@@ -149,49 +177,42 @@ def _ridge(x: Floats, y: Floats, sizes: list[int]) -> tuple[Floats, float, Float
 
 
 def student_source(
-    name: str,
-    reactions: Reactions,
-    judged: Mapping[EpisodeKey, Floats],
-    training: frozenset[str],
-    asked: int | None = None,
+    name: str, reactions: Reactions, lesson: Lesson, training: frozenset[str]
 ) -> tuple[Component, Student]:
     """The student as an opinion on every target turn; NaN where nobody replied.
 
     A session that taught it has what a student says that had not read the session's own judgements, so that neither
-    they nor a score that the language model was shown stand in its values.
+    they nor a score that the language model was shown stand in its values. People's labels of such sessions go along.
 
     Raises UnitError: As `learn_student`.
     """
-    student = learn_student(reactions, judged, training, asked)
+    student = learn_student(reactions, lesson, training)
     said = np.where(reactions.replied, student.values(reactions), np.nan)
     values, replied = reactions.by_episode(said), reactions.by_episode(reactions.replied)
     values |= {key: np.where(replied[key], own, np.nan) for key, own in student.left_out.items()}
     judged_dialogues = len({key[0] for key in student.left_out})
-    return Component(name, values, reads_replies=True, trust=trust_in(judged_dialogues)), student
+    labels = {key: lesson.judged[key] for key in student.left_out} if lesson.teacher is PEOPLE else {}
+    return Component(name, values, reads_replies=True, trust=trust_in(judged_dialogues), labels=labels), student
 
 
 def fit_student(
     method: str,
     episodes: SplitEpisodes,
     table: pa.Table,
-    judgements: pa.Table,
+    lesson: Lesson,
     seed: int,
-    null: Null,
     features: pa.Table | None = None,
-    asked: int | None = None,
 ) -> FittedReactionModel:
-    """Judge every target turn as a student of a language model does that judged some training sessions.
+    """Judge every target turn as a student does of who judged some training sessions.
 
-    ``table`` is `apportion.decompose.reactions.extract.read_session` of all sessions, ``judgements`` (REWARDS) what the
-    language model judged, ``null`` what a null of those counts as, ``features`` UTTERANCE_FEATURES; ``seed`` is written
-    into the table, and nothing is drawn. ``asked`` and what is raised are `learn_student`'s.
+    ``table`` is `apportion.decompose.reactions.extract.read_session` of all sessions, ``features`` UTTERANCE_FEATURES;
+    ``seed`` is written into the table, and nothing is drawn. What is raised is `learn_student`'s.
 
-    Returns judgements in the language model's units, null for a turn that nobody replied to. The history says how many
+    Returns judgements in the teacher's units, null for a turn that nobody replied to. The history says how many
     sessions taught it, and how much of left-out ones' judgements it explains.
     """
     reactions = arrange(table, episodes.all, features)
-    judged = turn_opinions(judgements, episodes.all, null)
-    source, student = student_source(method, reactions, judged, episodes.sessions("train"), asked)
+    source, student = student_source(method, reactions, lesson, episodes.sessions("train"))
     values = np.concatenate([source.values[episode.key] for episode in reactions.episodes])
     told = {
         "judged sessions": float(len({key[0] for key in student.left_out})),

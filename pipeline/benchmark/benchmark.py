@@ -13,7 +13,7 @@ from pathlib import Path
 
 from apportion.corpus.session import Session
 from apportion.decompose.caveats import longest_episode, same_as
-from apportion.decompose.method import Input, PretrainedReactions, RolloutMethod, StudentMethod
+from apportion.decompose.method import Input, LabelStudent, PretrainedReactions, RolloutMethod, StudentMethod
 from apportion.decompose.method_settings import INFLUENCE
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.reactions.pretrained import read_prior
@@ -90,7 +90,7 @@ def compared_methods(
 
 def _is_only_by_name(name: str) -> bool:
     method = METHODS[name]
-    return method.asks or isinstance(method, RolloutMethod | StudentMethod) or name in BESIDE_PLAY
+    return method.asks or isinstance(method, RolloutMethod | StudentMethod | LabelStudent) or name in BESIDE_PLAY
 
 
 def _reading_otherwise(names: Sequence[str], settings: DecomposeSettings) -> dict[str, str]:
@@ -109,6 +109,8 @@ def _not_unasked(name: str) -> str:
     """Why a method is compared only where somebody names it."""
     if METHODS[name].asks or isinstance(METHODS[name], StudentMethod):
         return "it asks a language model"
+    if isinstance(METHODS[name], LabelStudent):
+        return "it learns from people's labels of training sessions; name it to compare it"
     if name in BESIDE_PLAY:
         return "it is the baseline of methods that play sessions on and divides no score; name it to compare it"
     return "it plays sessions on in the environment that made them; name it to compare it"

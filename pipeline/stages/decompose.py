@@ -13,6 +13,7 @@ from apportion.decompose.method import (
     Attribution,
     CorpusMethod,
     Input,
+    LabelStudent,
     Method,
     ObjectiveMethod,
     PretrainedReactions,
@@ -242,6 +243,7 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.table("react", "reactions"),
         inputs.table("judge", "judgements"),
         chosen_count(inputs),
+        inputs.table("hand-labels", "labels"),
     )
     training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     fitted = fit_decomposer(name_of(inputs.unit), data, training, work.progress, work.training_state)
@@ -264,6 +266,8 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     reads_reactions = isinstance(method, ReactionMethod)
     if need in ("judge", "select-sessions"):
         return isinstance(method, StudentMethod | StackedMethod)
+    if need == "hand-labels":
+        return isinstance(method, LabelStudent) or method.reads("stacking")
     if need == "features":
         # What was learnt elsewhere does not look at the rater's behaviour.
         return method.reads_features or (reads_reactions and not isinstance(method, PretrainedReactions))
@@ -364,12 +368,14 @@ JUDGE = Stage(
 FIT = Stage(
     "fit",
     _fit,
-    needs=("split", "select-sessions", "features", "embed", "react", "judge"),
+    needs=("split", "hand-labels", "select-sessions", "features", "embed", "react", "judge"),
     per="corpus",
     over=("method", "seed"),
     settings=_fit_settings,
     wants=_fit_wants,
     read_as=_fit_reads,
+    without=lambda config: () if config.decompose.reads_labels else ("hand-labels",),
+    spares=("hand-labels",),
     applies=lambda config, unit, session: isinstance(method_of(unit), CorpusMethod),
     check=_check_fitting,
     scored=True,

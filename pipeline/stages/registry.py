@@ -12,6 +12,7 @@ from apportion.pipeline.engine.stage import Stage, Stages
 
 HOMES: Mapping[str, str] = {
     "split": "split:SPLIT",
+    "hand-labels": "hand_labels:HAND_LABELS",
     "features": "features:FEATURES",
     "verbalize": "features:DESCRIBE",
     "embed": "reward_model:EMBED",

@@ -75,7 +75,7 @@ def test_what_each_source_weighs_stands_in_the_run_folder(rewarded):
     folder, _, _ = rewarded
     told = pq.read_table(folder / "sources.parquet").to_pylist()
     assert [row["source"] for row in told if (row["method"], row["seed"]) == ("mix", 1)] == [
-        "reaction", "reactions-en", "llm-student", "llm", "sentiment"
+        "reaction", "reactions-en", "llm-student", "people-student", "llm", "sentiment"
     ]  # fmt: skip
     assert {row["reason"] for row in told if row["method"] == "reaction-llm"} == {"set in the configuration"}
     assert json.loads((folder / "run.json").read_text())["sources"] == told

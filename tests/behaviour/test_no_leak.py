@@ -1,5 +1,7 @@
 """No turn label reaches training, selection or a request: with other labels, all but the evaluation stays the same.
 
+Of what people's labels teach, so it is with other labels of all sessions that do not train.
+
 Every method there is goes through one of the runs below; one that is in none fails `test_every_method_is_in_a_run`.
 """
 
@@ -22,6 +24,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import TURN_LABELS
 from apportion.decompose import RequestMeta, TurnScore
 from apportion.decompose.method import (
+    LabelStudent,
     LLMMethod,
     ObjectiveMethod,
     RolloutMethod,
@@ -29,6 +32,7 @@ from apportion.decompose.method import (
     StackedMethod,
     StudentMethod,
 )
+from apportion.decompose.method_settings import MixSettings
 from apportion.decompose.methods import METHODS, _Registry
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.game import Rules
@@ -64,6 +68,8 @@ model = "intensity"
 model = "measurer"
 [decompose.reaction]
 pretrained = "learnt.safetensors"
+[decompose.stacking]
+components = {components}
 [train_reward]
 epochs = 2
 objective = "both"
@@ -125,12 +131,15 @@ class Run:
     last: str = "evaluate"
     more: str = ""
     llm: str = SERVED
+    components: tuple[str, ...] = tuple(name for name in MixSettings().components if name != "people-student")
 
 
 def _of_text(name):
     method = METHODS[name]
     return not (
-        method.asks or method.reads_features or isinstance(method, RolloutMethod | StudentMethod | StackedMethod)
+        method.asks
+        or method.reads_features
+        or isinstance(method, RolloutMethod | StudentMethod | LabelStudent | StackedMethod)
     )
 
 
@@ -157,16 +166,23 @@ RUNS = {
 }  # fmt: skip
 
 
+LABELLED = Run(("people-student", "mix"), last="rewards", components=MixSettings().components)
+"""What people's labels teach."""
+
+
 def test_every_method_is_in_a_run():
-    missing = set(METHODS) - {name for run in RUNS.values() for name in run.methods}
+    missing = set(METHODS) - {name for run in (*RUNS.values(), LABELLED) for name in run.methods}
     assert not missing, f"give each of {sorted(missing)} a run here in which labels are shuffled"
 
 
-def shuffle_labels(folder):
+def shuffle_labels(folder, sessions=None):
+    """Labels change places: all, or those of these sessions."""
     corpus = Corpus.open(folder)
     labels = corpus.turn_labels
     values = labels.column("value").to_pylist()
-    random.Random(1).shuffle(values)
+    places = [i for i, of in enumerate(labels.column("session_id").to_pylist()) if sessions is None or of in sessions]
+    for place, value in zip(places, random.Random(1).sample([values[i] for i in places], len(places)), strict=True):
+        values[place] = value
     assert values != labels.column("value").to_pylist()
     place = labels.schema.get_field_index("value")
     changed = labels.set_column(place, labels.schema.field(place), pa.array(values, pa.float64()))
@@ -174,7 +190,11 @@ def shuffle_labels(folder):
 
 
 def files(folder):
-    stages = (path for path in (folder / "store").iterdir() if path.name not in ("evaluate", "inputs", "scratch"))
+    stages = (
+        path
+        for path in (folder / "store").iterdir()
+        if path.name not in ("evaluate", "inputs", "scratch", "hand-labels")
+    )
     return {p.relative_to(folder): p.read_bytes() for stage in stages for p in stage.rglob("*") if p.is_file()}
 
 
@@ -189,7 +209,8 @@ def carried_out(folder, run, name):
     with ExitStack() as open_while, ThreadPoolExecutor(1) as executor, StageProgress(quiet=True) as progress:
         server = None if run.server is None else open_while.enter_context(serving(run.server()))
         url = "http://localhost:1/v1" if server is None else server.url
-        text = TEXT.format(name=name, methods=chosen_methods(*run.methods), llm=run.llm.format(url=url), more=run.more)
+        text = TEXT.format(name=name, methods=chosen_methods(*run.methods), llm=run.llm.format(url=url), more=run.more,
+                           components=list(run.components))  # fmt: skip
         chosen = load_config(config(folder, text))
         assert not run_stages(chosen, [run.last], progress, executor).quarantined
     requests = [] if server is None else server.requests
@@ -234,6 +255,32 @@ def test_rewards_and_requests_are_the_same_when_labels_are_shuffled(tmp_path, ru
         assert {*run.methods, *direct} <= trained
         one, two = (list(engine.finished("evaluate").values()) for engine in (plain, other))
         assert one[0].text("evaluation.json") != two[0].text("evaluation.json")
+
+
+def test_what_people_s_labels_teach_is_the_same_when_labels_of_sessions_that_do_not_train_are_shuffled(tmp_path):
+    write_made_up(tmp_path / "learnt.safetensors")
+    engines = {}
+    for name in ("as_they_are", "others", "training"):
+        write_small_corpus(tmp_path / name)
+        if engines:
+            splits = engines["as_they_are"].finished("split").popitem()[1].table("splits").to_pylist()
+            shuffle_labels(
+                tmp_path / name,
+                {row["session_id"] for row in splits if (row["split"] == "train") == (name == "training")},
+            )
+        engines[name], _ = carried_out(tmp_path, LABELLED, name)
+    plain, others, training = ((engine, Counter()) for engine in engines.values())
+    assert not leaks(plain, others) and leaks(plain, training) == {"fit", "rewards"}
+    handed = [engine.finished("hand-labels").popitem()[1].output_hash for engine in engines.values()]
+    assert handed[0] == handed[1] != handed[2]
+    assert all(judged_turns(engines["as_they_are"], LABELLED.methods).values())
+    weights = {row["source"]: row["weight"] for row in fitted_sources(engines["as_they_are"])}
+    assert weights["people-student"] > 0
+
+
+def fitted_sources(engine):
+    tables = [a.table("sources") for unit, a in engine.finished("fit").items() if unit.method == "mix"]
+    return pa.concat_tables(tables).to_pylist()
 
 
 def labels_of(episode):

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, TURN_LABELS
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods import stacked
@@ -58,6 +58,7 @@ def fitted(
     episodes: list[Episode] = EPISODES,
     read: pa.Table | None = READ,
     features: pa.Table | None = None,
+    labels: pa.Table | None = None,
     **settings: Any,
 ) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
     given = {
@@ -68,7 +69,11 @@ def fitted(
     }
     how = TrainingConfig(DecomposeSettings.model_validate(given), small(), 3)
     data = TrainingData(
-        SplitEpisodes(episodes, splits_of(episodes)), reactions=read, judgements=judged, features=features
+        SplitEpisodes(episodes, splits_of(episodes)),
+        reactions=read,
+        judgements=judged,
+        features=features,
+        labels=labels,
     )
     found = fit_decomposer(method, data, how, ignore)
     assert found.sources is not None
@@ -149,6 +154,30 @@ def test_a_mix_is_made_of_all_that_the_run_has() -> None:
     assert list(sources) == ["sentiment", "llm"]
     found, sources = fitted("mix", judged, read=None)
     assert list(sources) == ["llm", "sentiment"] and found.num_rows == len(FELT)
+
+
+def test_people_s_labels_of_training_sessions_are_a_source_and_too_few_are_told() -> None:
+    train = SplitEpisodes(EPISODES, splits_of(EPISODES)).of("train")
+    felt = {e.key: FELT[a:b] for e, a, b in zip(EPISODES, OFFSETS[:-1], OFFSETS[1:], strict=True)}
+
+    def of_people(count: int) -> pa.Table:
+        rows = [
+            {"session_id": e.session_id, "turn": turn, "name": "landing", "value": value}
+            for e in train[:count]
+            for turn, value in zip(e.target_turns, felt[e.key], strict=True)
+        ]
+        return pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow)
+
+    few = {"stacking": {"components": ("people-student", "sentiment")}}
+    _, sources = fitted("mix", judgements("sentiment", knowing(2.0)), labels=of_people(12), **few)
+    assert list(sources) == ["people-student", "sentiment"] and sources["people-student"]["weight"] > 0.5
+    assert "labels of 12 sessions" in sources["people-student"]["reason"]
+    for count in (0, 2):
+        _, sources = fitted("mix", None, labels=of_people(count))
+        assert {name: row["weight"] for name, row in sources.items()} == {"reaction": 1.0, "people-student": 0.0}
+        assert f"and there are {count}. Label more: `apportion label serve" in sources["people-student"]["reason"]
+    _, sources = fitted("mix", None, labels=of_people(12), stacking={"components": ("reaction",)})
+    assert list(sources) == ["reaction"]
 
 
 def test_what_the_rater_did_is_a_source_by_itself() -> None:

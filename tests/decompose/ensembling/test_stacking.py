@@ -131,6 +131,42 @@ def test_a_rating_of_quality_routes_away_from_replies_where_there_is_anything_el
     assert weights(replies, own, of_quality=True) == weights(replies, own)
 
 
+def labelled(source: Component, count: int, noise: float = 0.3) -> Component:
+    """The same as if people's labels of some sessions had taught it."""
+    rng = np.random.default_rng(7)
+    few = {e.key: WORTH[e.session_id] + noise * rng.normal(size=8) for e in EPISODES[:count]}
+    return replace(source, labels={key: np.where(np.arange(8) == 2, np.nan, of) for key, of in few.items()})
+
+
+def test_people_s_labels_give_what_they_taught_its_share_beside_the_mix_of_all_others() -> None:
+    student = opinion("student", EPISODES, WORTH, 0.5, seed=5, reads_replies=True)
+    plain = weights(TAUGHT, WORDS, OWN)
+    for count in (5, 60):
+        found = weigh([TAUGHT, WORDS, OWN, labelled(student, count)], EPISODES).weights
+        share = found[3].weight
+        # Two opinions of independent noise, of which the mix has the less: they share by what is left of it.
+        assert 0.1 < share < 0.6 and found[3].why == stacking.LABELLED.format(sessions=count)
+        assert {of.source: of.weight / (1 - share) for of in found[:3]} == pytest.approx(plain)
+        assert found[3].low is not None and found[3].high is not None and found[3].low < share < found[3].high
+    assert weights(TAUGHT, OWN, labelled(replace(NOISE, name="student"), 60))["student"] < 0.1
+    assert weights(TAUGHT, OWN, labelled(turned(student), 20))["student"] == 0.0
+    assert weights(labelled(student, 5)) == {"student": 1.0}  # it is all there is
+    # People's labels, not the name of the rating, say whether replies tell anything.
+    judge = opinion("judge", EPISODES, WORTH, 3.0, seed=2, trust=1.0)
+    assert weights(judge, labelled(student, 60), of_quality=True)["student"] > 0.5
+    # In a dialogue of which only the others are known, they are as they were.
+    known = weigh([TAUGHT, WORDS, OWN, labelled(student, 60)], EPISODES).of([True, True, True, False])
+    assert known == pytest.approx([*plain.values(), 0.0])
+
+
+def test_what_labels_lack_is_told_and_weighs_nothing() -> None:
+    found = weigh([TAUGHT, Component("student", {}, lacking="too few")], EPISODES).weights
+    assert [(of.source, of.weight, of.why) for of in found] == [
+        ("taught", 1.0, stacking.NEEDS_NONE),
+        ("student", 0.0, "too few"),
+    ]
+
+
 def test_scores_say_nothing_of_a_source_that_was_shown_them() -> None:
     shown = replace(turned(WORDS), name="shown", shown_score=True, trust=1.0)
     found = weigh([replace(TAUGHT, trust=1.0), shown], EPISODES).weights

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, TURN_LABELS
+from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.student import _ridge, learn_student, student_source
+from apportion.decompose.ensembling.student import PEOPLE, Lesson, _ridge, learn_student, student_source
 from apportion.decompose.reactions.extract import arrange
-from apportion.decompose.reactions.model import standardised_features
+from apportion.decompose.reactions.model import FittedReactionModel, standardised_features
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import UnitError
 from tests.decompose.ensembling.opinions import felt
@@ -30,7 +31,7 @@ JUDGED = {e.key: TRUTH[e.key] + np.random.default_rng(0).normal(0, 0.3, len(TRUT
 
 
 def test_a_dozen_judged_sessions_teach_what_the_others_felt() -> None:
-    source, student = student_source("llm-student", REACTIONS, JUDGED, TRAINING)
+    source, student = student_source("llm-student", REACTIONS, Lesson(JUDGED), TRAINING)
     others = [e.key for e in EPISODES[12:]]
     said = np.concatenate([source.values[key] for key in others])
     felt = np.concatenate([TRUTH[key] for key in others])
@@ -58,10 +59,10 @@ def test_left_out_errors_are_those_of_fits_without_the_session(sessions: int, tu
 
 
 def test_a_session_s_own_judgements_do_not_stand_in_its_values() -> None:
-    one, first = student_source("llm-student", REACTIONS, JUDGED, TRAINING)
+    one, first = student_source("llm-student", REACTIONS, Lesson(JUDGED), TRAINING)
     key = EPISODES[3].key
     # A change that leaves the chosen penalty as it is.
-    two, second = student_source("llm-student", REACTIONS, {**JUDGED, key: JUDGED[key] + 0.01}, TRAINING)
+    two, second = student_source("llm-student", REACTIONS, Lesson({**JUDGED, key: JUDGED[key] + 0.01}), TRAINING)
     ratio = first.penalty / second.penalty
     assert ratio == pytest.approx(1.0, abs=0.05)
     assert two.values[key] == pytest.approx(one.values[key], nan_ok=True, abs=1e-3)
@@ -70,13 +71,13 @@ def test_a_session_s_own_judgements_do_not_stand_in_its_values() -> None:
 
 def test_judgements_of_sessions_that_do_not_train_teach_nothing() -> None:
     held_out = EPISODES[50].key
-    one = learn_student(REACTIONS, JUDGED, TRAINING)
-    two = learn_student(REACTIONS, {**JUDGED, held_out: 100 * TRUTH[held_out]}, TRAINING)
+    one = learn_student(REACTIONS, Lesson(JUDGED), TRAINING)
+    two = learn_student(REACTIONS, Lesson({**JUDGED, held_out: 100 * TRUTH[held_out]}), TRAINING)
     assert np.array_equal(one.weights, two.weights) and held_out not in two.left_out
 
 
 def test_a_turn_without_a_reply_has_no_value() -> None:
-    source, student = student_source("llm-student", REACTIONS, JUDGED, TRAINING)
+    source, student = student_source("llm-student", REACTIONS, Lesson(JUDGED), TRAINING)
     silent = np.concatenate([np.isnan(source.values[e.key]) for e in REACTIONS.episodes])
     assert np.array_equal(silent, ~REACTIONS.replied) and silent.any()
     assert np.isfinite(student.values(REACTIONS)).all()
@@ -87,16 +88,18 @@ def test_a_turn_without_a_reply_has_no_value() -> None:
 def test_too_few_judged_sessions_are_said(count: int) -> None:
     few = {e.key: JUDGED[e.key] for e in EPISODES[:count]}
     with pytest.raises(UnitError, match=f"at least 3 training sessions that it judged, and there are {count}"):
-        learn_student(REACTIONS, few, TRAINING)
+        learn_student(REACTIONS, Lesson(few), TRAINING)
+    with pytest.raises(UnitError, match=f"at least 3 training sessions, and there are {count}.*label serve CORPUS"):
+        learn_student(REACTIONS, Lesson(few, PEOPLE), TRAINING)
 
 
 def test_too_few_or_equal_judgements_are_said() -> None:
     few = {e.key: JUDGED[e.key] for e in EPISODES[:5]}
     with pytest.raises(UnitError, match="at least half of the 11 sessions that were chosen for it, and there are 5"):
-        learn_student(REACTIONS, few, TRAINING, asked=11)
-    assert len(learn_student(REACTIONS, few, TRAINING, asked=10).left_out) == 5
+        learn_student(REACTIONS, Lesson(few, asked=11), TRAINING)
+    assert len(learn_student(REACTIONS, Lesson(few, asked=10), TRAINING).left_out) == 5
     with pytest.raises(UnitError, match="judgements of the sessions that train are alike"):
-        learn_student(REACTIONS, {key: np.ones(len(of)) for key, of in JUDGED.items()}, TRAINING)
+        learn_student(REACTIONS, Lesson({key: np.ones(len(of)) for key, of in JUDGED.items()}), TRAINING)
 
 
 def judgements() -> pa.Table:
@@ -122,3 +125,32 @@ def test_it_is_fitted_as_any_method_is_and_tells_what_it_learnt() -> None:
     assert set(found.judgements.column("seed").to_pylist()) == {7}
     told = {row["metric"]: row["value"] for row in found.history.to_pylist()}
     assert set(told) == {"judged sessions", "R^2 of left-out judgements"} and told["judged sessions"] >= 3
+
+
+def labels(episodes: list[Episode]) -> pa.Table:
+    rows = [
+        {"session_id": e.session_id, "turn": turn, "name": "landing", "value": float(value)}
+        for e in episodes
+        for turn, value in zip(e.target_turns, TRUTH[e.key], strict=True)
+    ]
+    return pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow)
+
+
+def test_people_teach_as_a_model_does_and_only_by_sessions_that_train() -> None:
+    episodes = SplitEpisodes(EPISODES, splits_of(EPISODES))
+    how = TrainingConfig(DecomposeSettings(method="people-student"), small(), 7)
+
+    def fitted(said: pa.Table | None) -> FittedReactionModel:
+        return fit_decomposer("people-student", TrainingData(episodes, reactions=TABLE, labels=said), how, ignore)
+
+    train = episodes.of("train")
+    others = [e for e in EPISODES if e not in train]
+    found, again = fitted(labels(train[:5])), fitted(labels([*train[:5], *others]))
+    assert again.judgements.equals(found.judgements) and again.history.equals(found.history)
+    assert not fitted(labels(train[:6])).judgements.equals(found.judgements)
+    for said in (None, labels([*train[:2], *others])):
+        with pytest.raises(UnitError, match=f"there are {0 if said is None else 2}. Label more: `apportion label s"):
+            fitted(said)
+    source, student = student_source("s", REACTIONS, Lesson({e.key: TRUTH[e.key] for e in train[:5]}, PEOPLE), TRAINING)
+    assert source.labels.keys() == student.left_out.keys() == {e.key for e in train[:5]}
+    assert not student_source("s", REACTIONS, Lesson(JUDGED), TRAINING)[0].labels

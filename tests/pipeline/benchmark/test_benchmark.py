@@ -9,7 +9,7 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Media, Rating, Session, Turn
-from apportion.decompose.method import RolloutMethod, StudentMethod
+from apportion.decompose.method import LabelStudent, RolloutMethod, StudentMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
@@ -46,7 +46,8 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     }
     named = DecomposeSettings(intensity={"model": "somewhere"})
     assert voices <= set(compared_methods((), (), [SESSION, RECORDED], named).methods)
-    named_alone = {name for name, m in METHODS.items() if not (m.asks or isinstance(m, RolloutMethod | StudentMethod))}
+    unasked = RolloutMethod | StudentMethod | LabelStudent
+    named_alone = {name for name, m in METHODS.items() if not (m.asks or isinstance(m, unasked))}
     same = {"rrd-published", "rrd-160", "rrd-160-published"}
     assert set(filmed.methods) == named_alone - {"reaction-llm", "influence", "prior", "episode-score"} - same - voices
     assert filmed.left_out["influence"] == "no model that measures is named (decompose.influence.model)"
@@ -59,6 +60,7 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     learnt = DecomposeSettings(reaction={"pretrained": "somewhere"})
     assert "prior" in compared_methods((), (), [SESSION], learnt).methods
     assert text.left_out["affect"] == "the corpus has no recordings"
+    assert text.left_out["people-student"].startswith("it learns from people's labels")
     assert text.left_out["llm"] == text.left_out["llm-student"] == "it asks a language model"
     assert text.left_out["savoir"] == "it plays sessions on in the environment that made them; name it to compare it"
     assert "divides no score; name it" in text.left_out["episode-score"]

@@ -10,8 +10,8 @@ from apportion.pipeline.stages.registry import STAGES
 from tests.evaluation.made_up import episode
 
 
-def test_people_s_turn_labels_are_shown_to_the_evaluation_alone():
-    assert [stage.name for stage in STAGES.values() if stage.turn_labels] == ["evaluate"]
+def test_people_s_turn_labels_are_shown_to_the_evaluation_and_to_what_hands_some_on():
+    assert [stage.name for stage in STAGES.values() if stage.turn_labels] == ["hand-labels", "evaluate"]
     assert not any("turn_labels" in stage.reads for stage in STAGES.values())
 
 

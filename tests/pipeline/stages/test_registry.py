@@ -30,7 +30,8 @@ def test_where_nobody_scored_what_works_on_scores_has_no_units():
     bare = Plan(STAGES, config, sessions, reasons)
     assert {name for name, units in bare.units.items() if units} == {"split", "align", "report"}
     assert {name for name, why in reasons.items() if why == NO_SCORE} == {
-        "embed", "react", "select-sessions", "rubric", "judge", "audit", "stability", "fit", "rewards", "slices",
+        "hand-labels", "embed", "react", "select-sessions", "rubric", "judge", "audit", "stability", "fit", "rewards",
+        "slices",
         "train-reward", "evaluate",
     }  # fmt: skip
     assert bare.upstream("align") == ["split", "align"]
@@ -66,6 +67,8 @@ def test_only_stages_that_some_unit_needs_are_run():
     assert plan(("uniform",)).upstream("rewards") == ["split", "judge", "rewards"]
     assert plan(("rrd",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
     assert plan(("reaction",)).upstream("rewards") == ["split", "features", "react", "fit", "rewards"]
+    labelled = ["split", "hand-labels", "features", "react", "fit", "rewards"]
+    assert plan(("people-student",)).upstream("rewards") == labelled and "hand-labels" in plan(("mix",)).upstream("fit")
     assert plan(("llm-multimodal",)).upstream("judge") == ["features", "verbalize", "judge"]
     assert plan(("affect",)).upstream("rewards") == ["split", "features", "judge", "rewards"]
     assert plan(("rrd-ls",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
