@@ -227,8 +227,8 @@ class DecomposeSettings(PresetSettings):
         description="the method of the run, whose rewards reward model, policy, viewer and report go by: uniform, "
         "sentiment, sentiment-utterance, affect, intensity, llm, llm-multimodal, rrd, rrd-published, rrd-160, "
         "rrd-160-published, ircr, rudder, rrd-va, rrd-ls, ircr-va, rudder-va, reaction, reaction-llm, mix, "
-        "llm-student, llm-rubric, people-student, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, affect-raw and "
-        "intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
+        "llm-student, llm-rubric, people-student, prior, reactions-en; sentiment-raw, sentiment-utterance-raw, "
+        "affect-raw and intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
         "an utterance moved the reply that came, by a model here or at a server",
