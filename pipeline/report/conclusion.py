@@ -93,7 +93,9 @@ class Facts:
 def asked(facts: Facts) -> list[str]:
     """What was asked, and of how many sessions."""
     whom = f"{_many(facts.turns, 'turn')} of {facts.target}"
-    if facts.scored:
+    if not facts.turns:
+        told = [f"No session has a score, so no turn of {_many(facts.sessions, 'session')} has a reward."]
+    elif facts.scored:
         low, high = facts.scale
         told = [
             f"What was each turn worth? The score “{facts.rating}” ({plain(low)} to {plain(high)}) of "
@@ -145,7 +147,9 @@ def unknown(facts: Facts) -> list[str]:
     """What this corpus cannot show."""
     told = []
     agreement, gain = facts.agreement, facts.gain
-    if not facts.orders:
+    if not facts.turns:
+        told.append("What any turn is worth.")
+    elif not facts.orders:
         told.append(f"Which turn mattered: {facts.method} pays all turns of a session the same.")
     elif isinstance(agreement, Missing):
         told.append(f"Whether any single turn's reward is right: {agreement.reason}.")
@@ -171,6 +175,8 @@ def chosen(facts: Facts) -> list[str]:
     """Which method, and why."""
     told = [f"{facts.method} ({facts.title})."]
     rival = facts.rival
+    if not facts.turns:
+        return [f"None: {facts.method}, which the configuration names, had no score to share out."]
     if not facts.compared:
         return [*told, "Nothing stands beside it, so nothing says whether another is better."]
     if not facts.labelled and facts.orders:
@@ -241,6 +247,8 @@ def next_step(facts: Facts) -> tuple[str, str]:
         return "apportion run CONFIG", "does again what has failed, and nothing else."
     if facts.rival is not None and facts.rival.ahead.above_zero:
         return "apportion run CONFIG", f'with decompose.method = "{facts.rival.method}" in CONFIG, which agrees better.'
+    if not facts.turns:
+        return "apportion run CONFIG", 'with decompose.method = "reactions-en" in CONFIG (English), or with scores.'
     if not facts.orders:
         return (
             "apportion run CONFIG",

@@ -137,7 +137,7 @@ def test_a_preview_is_what_is_sent_and_needs_neither_key_nor_consent(run):
 
 
 def test_a_preview_where_no_model_is_asked(run):
-    done = run(1, "--preview", "1", text=TEXT.replace('["llm"]', '["uniform"]'))
+    done = run(1, "--preview", "1", text=TEXT.replace('method = "llm"', 'method = "uniform"'))
     assert (done.returncode, "nothing is asked of a language model" in done.stderr) == (2, True)
     text = 'corpus = "corpus"\noutput = "run"\n[run]\nrecorded = "none.jsonl"\n[decompose]\nmethod = "llm"\n'
     done = run(1, "--preview", "1", text=text + '[decompose.llm]\nprovider = "recorded"\n')

@@ -56,7 +56,7 @@ def rewards(folder, output="run"):
 
 
 def test_a_run_by_a_model_on_this_machine_goes_to_its_report(folder, apportion):
-    done = apportion("run", "--only", "report", chosen(folder, '"uniform", "influence"'))
+    done = apportion("run", "--only", "report", chosen(folder, ("uniform", "influence")))
     assert done.returncode == 0, done.stderr
     rows = [r for r in pq.read_table(folder / "run" / "rewards.parquet").to_pylist() if r["method"] == "influence"]
     assert len(rows) == TURNS and all(row["raw_reward"] is not None for row in rows)
@@ -81,7 +81,7 @@ def test_what_decides_a_value_decides_whether_it_is_made_again(folder, decompose
 
 def test_a_server_is_priced_shown_asked_and_not_asked_again(folder, decompose):
     with serving(ProbabilityServer()) as server:
-        path = chosen(folder, '"influence-served"', server.url, "negatives = 1")
+        path = chosen(folder, ("influence-served",), server.url, "negatives = 1")
         priced = read(decompose(path, "--dry-run", "--json"))["language_model"]
         assert priced["requests"] == priced["remaining"] > TURNS and priced["usd"] > 0
         shown = decompose(path, "--preview", "2").stdout
@@ -100,7 +100,7 @@ def test_a_server_is_priced_shown_asked_and_not_asked_again(folder, decompose):
 
 def test_no_word_of_what_was_said_is_kept_with_the_answers(folder, decompose):
     with serving(ProbabilityServer()) as server:
-        assert decompose(chosen(folder, '"influence-served"', server.url, "")).returncode == 0
+        assert decompose(chosen(folder, ("influence-served",), server.url, "")).returncode == 0
     with closing(sqlite3.connect(folder / "run" / "llm_cache.sqlite")) as kept:
         told = "\n".join(kept.iterdump())
     assert "logs" in told and not any(word in told for word in ("platform", "annoying", "disappointed", "booked"))
@@ -108,7 +108,7 @@ def test_no_word_of_what_was_said_is_kept_with_the_answers(folder, decompose):
 
 def test_a_server_without_probabilities_ends_the_run_after_a_few_words(folder, decompose):
     with serving(ProbabilityServer(gives=False)) as server:
-        done = decompose(chosen(folder, '"influence-served"', server.url, ""))
+        done = decompose(chosen(folder, ("influence-served",), server.url, ""))
     assert done.returncode == 2 and "without the probabilities of the prompt's tokens" in done.stderr
     # Sessions that are judged at once may each ask; none asks anything else.
     assert all(body["messages"][0]["content"] == "Tea or milk?" for body in server.requests)
@@ -136,7 +136,7 @@ def test_what_cannot_be_measured_is_told_before_the_work(folder, decompose):
 
 
 def test_no_batch_answers_it_and_no_audit_changes_it(folder, decompose):
-    path = chosen(folder, '"influence-served"', more="")
+    path = chosen(folder, ("influence-served",), more="")
     done = decompose(path, "--batch")
     assert done.returncode == 2 and "asks a language model for words" in done.stderr
     with pytest.raises(InputError, match="nothing to audit"):

@@ -17,7 +17,7 @@ from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.pipeline.llm_run import TEXT, write_run
 
-OURS = TEXT.replace('"llm", "llm-multimodal"', '"kindness"')
+OURS = TEXT.replace('"llm-multimodal"\ncompare = ["llm"]', '"kindness"')
 SETTINGS = KINDNESS.section.settings
 TURNS = 18
 """Six sessions with three turns of the target each."""

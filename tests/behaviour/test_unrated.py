@@ -89,8 +89,8 @@ def test_a_corpus_without_scores_is_aligned_with_another_runs_reward_model(
     assert (kinds.count("test"), kinds.count("policy"), len(kinds)) == (4, 16, 20)
     assert not (run / "rewards.parquet").exists() and not (run / "evaluation.json").exists()
     told = page(run)
-    assert "Rating none: no session has a score 0 sessions 20 sessions without a score" in told
-    assert "No rewards. left out: no session has a score" in told and "llm-seed0: reward" in told
+    assert "No session has a score, so no turn of 20 sessions has a reward." in told
+    assert "No rewards: left out: no session has a score" in told and "llm-seed0: reward" in told
     assert "of sessions without a score)" in card(run)
     assert "reward model of another run (`llm-seed0`)" in (run / "policy" / "README.md").read_text()
     rows = pq.read_table(run / "histories.parquet").to_pylist()

@@ -97,7 +97,7 @@ def test_a_session_keeps_its_split_whoever_else_is_named(folder, apportion):
 
 def test_an_audit_asks_about_the_named_sessions(folder, apportion):
     with serving(OpenAIServer(answer=good)) as server:
-        path = config(folder, TEXT.format(server.url, "m").replace('["llm", "llm-multimodal"]', '["llm"]'))
+        path = config(folder, TEXT.format(server.url, "m").replace('"llm-multimodal"\ncompare = ["llm"]', '"llm"'))
         assert apportion("run", "--only", "audit", path, "--sessions", "s01,s05").returncode in (0, 1)
     asked = pq.read_table(folder / "run" / "audit.parquet").column("session_id").to_pylist()
     assert set(asked) == {"s01", "s05"}

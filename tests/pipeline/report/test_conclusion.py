@@ -23,6 +23,7 @@ from apportion.pipeline.report.conclusion import (
 
 ABOVE, ZERO, BELOW = Estimate(0.3, 0.1, 0.5, 12), Estimate(0.1, -0.1, 0.3, 12), Estimate(-0.3, -0.5, -0.1, 12)
 NO_LABELS = Missing("the corpus has no labels of turns by people")
+NONE = {"turns": 0, "scored": 0, "orders": False, "held_out": 0}
 ASKS = Slice("cue", "asks a question", BELOW, 0.001, -0.2, 90, 0.1, ABOVE, ZERO, None, None, (), ())
 GOOD = Facts(
     "satisfaction", (1.0, 5.0), "agent", 60, 60, 700, "mix", "All sources", held_out=12,
@@ -38,6 +39,10 @@ GOOD = Facts(
         (asked, {"held_out": 1}, "1 session held out", "sessions held"),
         (asked, {"sessions": 61, "described": 9}, "1 more session without a score. 9 turns with behaviour", "no part"),
         (asked, {"scored": 0, "held_out": 0}, "No session has a score: the rewards of 700 turns of agent", "held out"),
+        (asked, NONE, "No session has a score, so no turn of 60 sessions has a reward.", "foretells"),
+        (unknown, NONE, "What any turn is worth.", "pays all"),
+        (chosen, NONE, "None: mix, which the configuration names, had no score", "beside it"),
+        (next_step, NONE, 'with decompose.method = "reactions-en" in CONFIG', "Label"),
         (trusted, {}, "mix agrees with people's labels (Spearman 0.300 [0.100, 0.500] over 12 sessions", "Nothing"),
         (trusted, {}, "squared error lower by 0.300 [0.100, 0.500]", "Nothing"),
         (trusted, {"agreement": ZERO}, "The sums", "agrees"),
