@@ -74,5 +74,4 @@ def test_chats_without_a_score_get_rewards_that_tell_pleased_people_from_displea
     assert min(sums[f"c{i:02d}"] for i in range(0, 12, 2)) > max(sums[f"c{i:02d}"] for i in range(1, 12, 2))
     assert (tmp_path / "run" / "reward_models" / "reactions-en-seed0" / "model.safetensors").is_file()
     taught = "learnt from 440 sessions of demo/reactions_en/dialogues.jsonl (made up) (judgements by Claude (Anthropic)"
-    assert taught in done.stdout + done.stderr
     assert (tmp_path / "run" / "report.html").read_text().count(taught) == 1
