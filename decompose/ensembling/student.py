@@ -29,11 +29,15 @@ PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 
 @dataclass(frozen=True)
 class Teacher:
-    """Who judged, as errors tell it: what is needed of it, what to do where it is too little, or all alike."""
+    """Who judged, as errors tell it: what is needed of it, what to do where it is too little, or all alike.
+
+    ``within``: only differences within a dialogue teach, since each person has a level of her own in each.
+    """
 
     needs: str
     more: str
     others: str
+    within: bool = False
 
 
 LLM = Teacher(
@@ -47,6 +51,7 @@ PEOPLE = Teacher(
     "Label more: `apportion label serve CORPUS`, then `apportion label merge`. Sessions of validation and test teach "
     "nothing, and of labels with several names evaluate.label says which teach.",
     "Label other sessions, on a finer scale: `apportion label serve CORPUS`.",
+    within=True,
 )
 
 
@@ -96,10 +101,11 @@ class Student:
 def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]) -> Student:
     """Learn what a reaction is worth from judgements of turns, by a language model or by people.
 
-    Ridge regression of judgements on the reactions to the judged turns, which keep their level from session to session.
-    The penalty is the one of least error on sessions that are left out one at a time, without a second fit: with the
-    hat matrix H, the left-out errors of a session are (I - H_ss)^-1 times its residuals. Scores are not arguments. Only
-    the ``training`` sessions teach, and reactions are standardised over them.
+    Ridge regression of judgements on the reactions to the judged turns, which keep their level from session to session,
+    but for people's (`Teacher`). The penalty is the one of least error on sessions that are left out one at a time,
+    without a second fit: with the hat matrix H, the left-out errors of a session are e_s = (I - H_ss)^-1 times its
+    residuals, and what the others teach is w - (X'X + penalty)^-1 X_s' e_s. Scores are not arguments. Only the
+    ``training`` sessions teach, and reactions are standardised over them.
 
     Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
     never vary.
@@ -121,16 +127,20 @@ def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]
             f"all {len(targets)} judgements of the sessions that train are alike, so that there is nothing to learn "
             f"from them. {lesson.teacher.others}"
         )
-    sizes = [len(of) for of in rows]
-    x, bias = features[np.concatenate(rows)], float(targets.mean())
-    mean, y = x.mean(axis=0), targets - bias
-    weights, penalty, errors = _ridge(x - mean, y, sizes)
+    sizes, x, bias = [len(of) for of in rows], features[np.concatenate(rows)], float(targets.mean())
+    mean = x.mean(axis=0)
+    # Where a person's level counts for nothing, there is none to be fitted either.
+    within = lesson.teacher.within
+    means = [of.mean(axis=0) if within else mean for of in _parts(x, sizes)]
+    y = targets - np.concatenate([np.full(len(of), of.mean() if within else bias) for of in _parts(targets, sizes)])
+    x = x - np.repeat(means, sizes, axis=0)
+    weights, penalty, errors, inverse = _ridge(x, y, sizes, 0.0 if within else 1.0 / len(y))
     explained = 1.0 - float(errors @ errors) / float(y @ y)
     left_out = {}
-    for (place, values), predicted in zip(taught, _parts(targets - errors, sizes), strict=True):
-        own = (features[offsets[place] : offsets[place + 1]] - mean) @ weights + bias
-        own[np.isfinite(values)] = predicted
-        left_out[reactions.episodes[place].key] = own
+    for (place, _), own, missed, level in zip(taught, _parts(x, sizes), _parts(errors, sizes), means, strict=True):
+        others = weights - inverse @ (own.T @ missed)
+        turns = features[offsets[place] : offsets[place + 1]] - level
+        left_out[reactions.episodes[place].key] = turns @ others + bias - (0.0 if within else missed.sum() / len(y))
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
 
 
@@ -152,8 +162,9 @@ def _parts(values: Floats, sizes: list[int]) -> list[Floats]:
     return np.split(values, np.cumsum(sizes)[:-1])
 
 
-def _ridge(x: Floats, y: Floats, sizes: list[int]) -> tuple[Floats, float, Floats]:
-    """Weights (F,), the penalty, and each row's error with its session left out [shape=(N,)]."""
+def _ridge(x: Floats, y: Floats, sizes: list[int], intercept: float) -> tuple[Floats, float, Floats, Floats]:
+    """Weights (F,), the penalty, each row's error with its session left out [shape=(N,)], and (X'X + penalty)^-1 in the
+    space of the rows [shape=(F, F)]; ``intercept`` is its share of every leverage: 1 / N for a free one, 0 for none."""
     left, singular, right = np.linalg.svd(x, full_matrices=False)
     power = singular**2
     scale = float(power.mean()) or 1.0
@@ -165,15 +176,14 @@ def _ridge(x: Floats, y: Floats, sizes: list[int]) -> tuple[Floats, float, Float
         errors = np.empty_like(y)
         for start, end in pairwise(starts):
             own = left[start:end]
-            # The intercept's share of the leverage is 1 / N, as in a ridge with a free one.
-            hat = (own * shrink) @ own.T + 1.0 / len(y)
+            hat = (own * shrink) @ own.T + intercept
             errors[start:end] = np.linalg.solve(np.eye(end - start) - hat, residuals[start:end])
         loss = float(errors @ errors)
         if best is None or loss < best[0]:
             best = (loss, float(penalty), errors)
     assert best is not None
     weights: Floats = right.T @ (singular / (power + best[1]) * along)
-    return weights, best[1], best[2]
+    return weights, best[1], best[2], (right.T / (power + best[1])) @ right
 
 
 def student_source(
