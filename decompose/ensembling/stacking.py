@@ -189,7 +189,8 @@ def _share_by_labels(
     )
     share: Floats = np.where(mixes > 0, of_own / np.maximum(of_mix + of_own, 1e-300), own_said > 0)
     squared = share[0] ** 2
-    return share * (squared / max(squared + share[1:].var(), 1e-300))
+    shrunk: Floats = share * (squared / max(squared + share[1:].var(), 1e-300))
+    return shrunk
 
 
 def _settled(source: Component) -> Floats:
