@@ -122,25 +122,24 @@ def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]
     features = standardised_features(reactions, centre, scale)
     rows = [offsets[place] + np.flatnonzero(np.isfinite(values)) for place, values in taught]
     targets = np.concatenate([values[np.isfinite(values)] for _, values in taught])
-    if np.ptp(targets) <= 1e-9 * max(1.0, float(np.abs(targets).max())):
+    within, sizes, bias = lesson.teacher.within, [len(of) for of in rows], float(targets.mean())
+    whole = features[np.concatenate(rows)]
+    x, y, means = _centred(whole, targets, sizes, within)
+    if np.ptp(y) <= 1e-9 * max(1.0, float(np.abs(targets).max())):
         raise UnitError(
-            f"all {len(targets)} judgements of the sessions that train are alike, so that there is nothing to learn "
-            f"from them. {lesson.teacher.others}"
+            f"all {len(targets)} judgements of the sessions that train are alike{' within each' if within else ''}, so "
+            f"that there is nothing to learn from them. {lesson.teacher.others}"
         )
-    sizes, x, bias = [len(of) for of in rows], features[np.concatenate(rows)], float(targets.mean())
-    mean = x.mean(axis=0)
     # Where a person's level counts for nothing, there is none to be fitted either.
-    within = lesson.teacher.within
-    means = [of.mean(axis=0) if within else mean for of in _parts(x, sizes)]
-    y = targets - np.concatenate([np.full(len(of), of.mean() if within else bias) for of in _parts(targets, sizes)])
-    x = x - np.repeat(means, sizes, axis=0)
-    weights, penalty, errors, inverse = _ridge(x, y, sizes, 0.0 if within else 1.0 / len(y))
+    intercept = 0.0 if within else 1.0 / len(y)
+    weights, penalty, errors, root = _ridge(x, y, sizes, intercept)
     explained = 1.0 - float(errors @ errors) / float(y @ y)
     left_out = {}
     for (place, _), own, missed, level in zip(taught, _parts(x, sizes), _parts(errors, sizes), means, strict=True):
-        others = weights - inverse @ (own.T @ missed)
+        others = weights - root.T @ (root @ (own.T @ missed))
         turns = features[offsets[place] : offsets[place + 1]] - level
-        left_out[reactions.episodes[place].key] = turns @ others + bias - (0.0 if within else missed.sum() / len(y))
+        left_out[reactions.episodes[place].key] = turns @ others + bias - intercept * missed.sum()
+    mean = whole.mean(axis=0)
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
 
 
@@ -151,11 +150,17 @@ def _check_enough(judged: int, lesson: Lesson) -> None:
     if lesson.asked is not None and judged < LEAST * lesson.asked:
         raise UnitError(
             f"a student of a language model needs judgements of at least half of the {lesson.asked} sessions that were "
-            "chosen "
-            f"for it, and there are {judged}. Run the same command again with a higher --budget, which asks about the "
-            "rest alone, lower decompose.llm.max_sessions, or look for what became of the judgements in the "
+            f"chosen for it, and there are {judged}. Run the same command again with a higher --budget, which asks "
+            "about the rest alone, lower decompose.llm.max_sessions, or look for what became of the judgements in the "
             "quarantine table."
         )
+
+
+def _centred(x: Floats, y: Floats, sizes: list[int], within: bool) -> tuple[Floats, Floats, list[Floats]]:
+    """Both less their means, of each session by itself (``within``) or of all, and the means of x by session."""
+    means = [(of if within else x).mean(axis=0) for of in _parts(x, sizes)]
+    levels = [(of if within else y).mean() for of in _parts(y, sizes)]
+    return x - np.repeat(means, sizes, axis=0), y - np.repeat(levels, sizes), means
 
 
 def _parts(values: Floats, sizes: list[int]) -> list[Floats]:
@@ -163,8 +168,8 @@ def _parts(values: Floats, sizes: list[int]) -> list[Floats]:
 
 
 def _ridge(x: Floats, y: Floats, sizes: list[int], intercept: float) -> tuple[Floats, float, Floats, Floats]:
-    """Weights (F,), the penalty, each row's error with its session left out [shape=(N,)], and (X'X + penalty)^-1 in the
-    space of the rows [shape=(F, F)]; ``intercept`` is its share of every leverage: 1 / N for a free one, 0 for none."""
+    """Weights (F,), the penalty, each row's error with its session left out [shape=(N,)], and a root R of
+    (X'X + penalty)^-1 = R'R for what rows span; ``intercept`` is its share of every leverage: 1 / N, or 0 for none."""
     left, singular, right = np.linalg.svd(x, full_matrices=False)
     power = singular**2
     scale = float(power.mean()) or 1.0
@@ -183,7 +188,7 @@ def _ridge(x: Floats, y: Floats, sizes: list[int], intercept: float) -> tuple[Fl
             best = (loss, float(penalty), errors)
     assert best is not None
     weights: Floats = right.T @ (singular / (power + best[1]) * along)
-    return weights, best[1], best[2], (right.T / (power + best[1])) @ right
+    return weights, best[1], best[2], right / np.sqrt(power + best[1])[:, None]
 
 
 def student_source(

@@ -120,6 +120,9 @@ def test_too_few_or_equal_judgements_are_said() -> None:
     assert len(learn_student(REACTIONS, Lesson(few, asked=10), TRAINING).left_out) == 5
     with pytest.raises(UnitError, match="judgements of the sessions that train are alike"):
         learn_student(REACTIONS, Lesson({key: np.ones(len(of)) for key, of in JUDGED.items()}), TRAINING)
+    levels = {e.key: np.full(len(JUDGED[e.key]), float(i)) for i, e in enumerate(EPISODES[:5])}
+    with pytest.raises(UnitError, match=r"alike within each, so that there is nothing to learn.*on a finer scale"):
+        learn_student(REACTIONS, Lesson(levels, PEOPLE), TRAINING)
 
 
 def judgements() -> pa.Table:
