@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from apportion.corpus.annotators import mean_labels
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.importers import conture, uss
+from apportion.corpus.importers import conture, esconv, uss
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS, TURN_LABELS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.splits import SplitEpisodes
@@ -68,7 +68,11 @@ CORPORA = {
     "ConTurE": (conture.import_corpus, "conture/data.json.gz", "overall"),
 }
 """By name: importer, file below shared/data, rating; recorded judgements of 60 sessions of each lie in `JUDGED`."""
-KINDS = {"uss": (uss.import_corpus, uss.NAME), "conture": (conture.import_corpus, "overall")}
+KINDS = {
+    "uss": (uss.import_corpus, uss.NAME),
+    "conture": (conture.import_corpus, "overall"),
+    "esconv": (esconv.import_corpus, "empathy"),
+}
 DIALOGUE_DRAWS = 20
 DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
 LABELLED, SCORED = (0, 10, 20, 40, 80, 160), (60, None)

@@ -123,7 +123,7 @@ class Corpus:
         return (self.session(session_id) for session_id in self.session_ids())
 
     def labels(self, session_id: str) -> pa.Table:
-        """The rows of ``turn_labels`` of one session (human ground truth: for the evaluation alone)."""
+        """The rows of ``turn_labels`` of one session (human ground truth: for the evaluation, and `hand-labels`)."""
         return self._labels.table(session_id)
 
     @cached_property

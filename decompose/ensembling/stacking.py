@@ -127,6 +127,7 @@ def weigh(
     - People's labels of training sessions are the truth of their turns. They give the source that they taught the share
       of a regression of labels on it and on the mix of all others, both at least 0, in distances within the dialogue
       (Breiman, 1996, Stacked regressions): its values there are of a student that had not read the session's labels.
+      By its variance over resampled sessions it shrinks: times share^2 / (share^2 + variance), as Morris has it.
 
     - ``training`` (sequence of Episode): Whose scores decide.
     - ``of_quality`` (bool): Whether the rating tells of quality: what reads replies alone counts for nothing then, if
@@ -187,7 +188,9 @@ def _share_by_labels(
         np.maximum(0.0, part) for part in (owns * mix_said - both * own_said, mixes * own_said - both * mix_said)
     )
     share: Floats = np.where(mixes > 0, of_own / np.maximum(of_mix + of_own, 1e-300), own_said > 0)
-    return share
+    squared = share[0] ** 2
+    shrunk: Floats = share * (squared / max(squared + share[1:].var(), 1e-300))
+    return shrunk
 
 
 def _settled(source: Component) -> Floats:

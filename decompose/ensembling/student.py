@@ -29,11 +29,15 @@ PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 
 @dataclass(frozen=True)
 class Teacher:
-    """Who judged, as errors tell it: what is needed of it, what to do where it is too little, or all alike."""
+    """Who judged, as errors tell it: what is needed of it, what to do where it is too little, or all alike.
+
+    ``within``: only differences within a dialogue teach, since each person has a level of her own in each.
+    """
 
     needs: str
     more: str
     others: str
+    within: bool = False
 
 
 LLM = Teacher(
@@ -47,6 +51,7 @@ PEOPLE = Teacher(
     "Label more: `apportion label serve CORPUS`, then `apportion label merge`. Sessions of validation and test teach "
     "nothing, and of labels with several names evaluate.label says which teach.",
     "Label other sessions, on a finer scale: `apportion label serve CORPUS`.",
+    within=True,
 )
 
 
@@ -96,10 +101,11 @@ class Student:
 def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]) -> Student:
     """Learn what a reaction is worth from judgements of turns, by a language model or by people.
 
-    Ridge regression of judgements on the reactions to the judged turns, which keep their level from session to session.
-    The penalty is the one of least error on sessions that are left out one at a time, without a second fit: with the
-    hat matrix H, the left-out errors of a session are (I - H_ss)^-1 times its residuals. Scores are not arguments. Only
-    the ``training`` sessions teach, and reactions are standardised over them.
+    Ridge regression of judgements on the reactions to the judged turns, which keep their level from session to session,
+    but for people's (`Teacher`). The penalty is the one of least error on sessions that are left out one at a time,
+    without a second fit: with the hat matrix H, the left-out errors of a session are e_s = (I - H_ss)^-1 times its
+    residuals, and what the others teach is w - (X'X + penalty)^-1 X_s' e_s. Scores are not arguments. Only the
+    ``training`` sessions teach, and reactions are standardised over them.
 
     Raises UnitError: Fewer than three judged sessions train, or fewer than half of those chosen; or their judgements
     never vary.
@@ -116,21 +122,24 @@ def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]
     features = standardised_features(reactions, centre, scale)
     rows = [offsets[place] + np.flatnonzero(np.isfinite(values)) for place, values in taught]
     targets = np.concatenate([values[np.isfinite(values)] for _, values in taught])
-    if np.ptp(targets) <= 1e-9 * max(1.0, float(np.abs(targets).max())):
+    within, sizes, bias = lesson.teacher.within, [len(of) for of in rows], float(targets.mean())
+    whole = features[np.concatenate(rows)]
+    x, y, means = _centred(whole, targets, sizes, within)
+    if np.ptp(y) <= 1e-9 * max(1.0, float(np.abs(targets).max())):
         raise UnitError(
-            f"all {len(targets)} judgements of the sessions that train are alike, so that there is nothing to learn "
-            f"from them. {lesson.teacher.others}"
+            f"all {len(targets)} judgements of the sessions that train are alike{' within each' if within else ''}, so "
+            f"that there is nothing to learn from them. {lesson.teacher.others}"
         )
-    sizes = [len(of) for of in rows]
-    x, bias = features[np.concatenate(rows)], float(targets.mean())
-    mean, y = x.mean(axis=0), targets - bias
-    weights, penalty, errors = _ridge(x - mean, y, sizes)
+    # Where a person's level counts for nothing, there is none to be fitted either.
+    intercept = 0.0 if within else 1.0 / len(y)
+    weights, penalty, errors, root = _ridge(x, y, sizes, intercept)
     explained = 1.0 - float(errors @ errors) / float(y @ y)
     left_out = {}
-    for (place, values), predicted in zip(taught, _parts(targets - errors, sizes), strict=True):
-        own = (features[offsets[place] : offsets[place + 1]] - mean) @ weights + bias
-        own[np.isfinite(values)] = predicted
-        left_out[reactions.episodes[place].key] = own
+    for (place, _), own, missed, level in zip(taught, _parts(x, sizes), _parts(errors, sizes), means, strict=True):
+        others = weights - root.T @ (root @ (own.T @ missed))
+        turns = features[offsets[place] : offsets[place + 1]] - level
+        left_out[reactions.episodes[place].key] = turns @ others + bias - intercept * missed.sum()
+    mean = whole.mean(axis=0)
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
 
 
@@ -141,19 +150,26 @@ def _check_enough(judged: int, lesson: Lesson) -> None:
     if lesson.asked is not None and judged < LEAST * lesson.asked:
         raise UnitError(
             f"a student of a language model needs judgements of at least half of the {lesson.asked} sessions that were "
-            "chosen "
-            f"for it, and there are {judged}. Run the same command again with a higher --budget, which asks about the "
-            "rest alone, lower decompose.llm.max_sessions, or look for what became of the judgements in the "
+            f"chosen for it, and there are {judged}. Run the same command again with a higher --budget, which asks "
+            "about the rest alone, lower decompose.llm.max_sessions, or look for what became of the judgements in the "
             "quarantine table."
         )
+
+
+def _centred(x: Floats, y: Floats, sizes: list[int], within: bool) -> tuple[Floats, Floats, list[Floats]]:
+    """Both less their means, of each session by itself (``within``) or of all, and the means of x by session."""
+    means = [(of if within else x).mean(axis=0) for of in _parts(x, sizes)]
+    levels = [(of if within else y).mean() for of in _parts(y, sizes)]
+    return x - np.repeat(means, sizes, axis=0), y - np.repeat(levels, sizes), means
 
 
 def _parts(values: Floats, sizes: list[int]) -> list[Floats]:
     return np.split(values, np.cumsum(sizes)[:-1])
 
 
-def _ridge(x: Floats, y: Floats, sizes: list[int]) -> tuple[Floats, float, Floats]:
-    """Weights (F,), the penalty, and each row's error with its session left out [shape=(N,)]."""
+def _ridge(x: Floats, y: Floats, sizes: list[int], intercept: float) -> tuple[Floats, float, Floats, Floats]:
+    """Weights (F,), the penalty, each row's error with its session left out [shape=(N,)], and a root R of
+    (X'X + penalty)^-1 = R'R for what rows span; ``intercept`` is its share of every leverage: 1 / N, or 0 for none."""
     left, singular, right = np.linalg.svd(x, full_matrices=False)
     power = singular**2
     scale = float(power.mean()) or 1.0
@@ -165,15 +181,14 @@ def _ridge(x: Floats, y: Floats, sizes: list[int]) -> tuple[Floats, float, Float
         errors = np.empty_like(y)
         for start, end in pairwise(starts):
             own = left[start:end]
-            # The intercept's share of the leverage is 1 / N, as in a ridge with a free one.
-            hat = (own * shrink) @ own.T + 1.0 / len(y)
+            hat = (own * shrink) @ own.T + intercept
             errors[start:end] = np.linalg.solve(np.eye(end - start) - hat, residuals[start:end])
         loss = float(errors @ errors)
         if best is None or loss < best[0]:
             best = (loss, float(penalty), errors)
     assert best is not None
     weights: Floats = right.T @ (singular / (power + best[1]) * along)
-    return weights, best[1], best[2]
+    return weights, best[1], best[2], right / np.sqrt(power + best[1])[:, None]
 
 
 def student_source(

@@ -30,7 +30,7 @@ def test_recorded_judgements_answer_every_request(tmp_path: Path, monkeypatch) -
     text = (GAMES / "six.toml").read_text(encoding="utf-8")
     for place in ("six", "six.jsonl"):
         text = text.replace(f'"{place}"', json.dumps(str(GAMES / place)))
-    text = text.replace('compare = ["savoir", "influence"]\n', '')
+    text = text.replace('compare = ["savoir", "influence"]\n', "")
     (tmp_path / "six.toml").write_text(text, encoding="utf-8")
     done = partial(in_process, monkeypatch)("run", "--only", "decompose", tmp_path / "six.toml")
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.student import PEOPLE, Lesson, _ridge, learn_student, student_source
+from apportion.decompose.ensembling.student import LLM, PEOPLE, Lesson, Teacher, _ridge, learn_student, student_source
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.model import FittedReactionModel, standardised_features
 from apportion.decompose.settings import DecomposeSettings
@@ -48,7 +48,7 @@ def test_left_out_errors_are_those_of_fits_without_the_session(sessions: int, tu
     sizes = [turns] * sessions
     x, y = chance.normal(size=(sessions * turns, 3)), chance.normal(size=sessions * turns)
     x, y = x - x.mean(axis=0), y - y.mean()
-    _, penalty, errors = _ridge(x, y, sizes)
+    _, penalty, errors, _ = _ridge(x, y, sizes, 1 / len(y))
     for start in range(0, len(y), turns):
         kept = np.ones(len(y), dtype=bool)
         kept[start : start + turns] = False
@@ -56,6 +56,26 @@ def test_left_out_errors_are_those_of_fits_without_the_session(sessions: int, tu
         own = x[kept] - mean
         weights = np.linalg.solve(own.T @ own + penalty * np.eye(3), own.T @ (y[kept] - level))
         assert errors[~kept] == pytest.approx(y[~kept] - level - (x[~kept] - mean) @ weights, abs=1e-8)
+
+
+@pytest.mark.parametrize("teacher", [LLM, PEOPLE])
+def test_left_out_values_are_those_of_a_student_without_the_session(teacher: Teacher) -> None:
+    few = {e.key: np.where(np.arange(len(TRUTH[e.key])) == 1, np.nan, TRUTH[e.key]) for e in EPISODES[:6]}
+    whole, key = learn_student(REACTIONS, Lesson(few, teacher), TRAINING), EPISODES[2].key
+    places = {e.key: slice(a, b) for e, a, b in zip(EPISODES, OFFSETS[:-1], OFFSETS[1:], strict=True)}
+    x = standardised_features(REACTIONS, whole.centre, whole.scale)
+    told = {k: np.isfinite(v) for k, v in few.items() if k != key}
+    parts, said = [x[places[k]][of] for k, of in told.items()], [few[k][of] for k, of in told.items()]
+    means = [of.mean(axis=0) for of in parts] if teacher.within else [np.concatenate(parts).mean(axis=0)] * 5
+    levels = [of.mean() for of in said] if teacher.within else [np.concatenate(said).mean()] * 5
+    own = np.concatenate([of - mean for of, mean in zip(parts, means, strict=True)])
+    left = np.concatenate([of - level for of, level in zip(said, levels, strict=True)])
+    weights = np.linalg.solve(own.T @ own + whole.penalty * np.eye(own.shape[1]), own.T @ left)
+    values = (x @ weights)[places[key]]
+    found = whole.left_out[key]
+    assert found - found.mean() == pytest.approx(values - values.mean(), abs=1e-8)
+    if teacher is LLM:
+        assert found.mean() == pytest.approx(((x - means[0]) @ weights)[places[key]].mean() + levels[0])
 
 
 def test_a_session_s_own_judgements_do_not_stand_in_its_values() -> None:
@@ -100,6 +120,9 @@ def test_too_few_or_equal_judgements_are_said() -> None:
     assert len(learn_student(REACTIONS, Lesson(few, asked=10), TRAINING).left_out) == 5
     with pytest.raises(UnitError, match="judgements of the sessions that train are alike"):
         learn_student(REACTIONS, Lesson({key: np.ones(len(of)) for key, of in JUDGED.items()}), TRAINING)
+    levels = {e.key: np.full(len(JUDGED[e.key]), float(i)) for i, e in enumerate(EPISODES[:5])}
+    with pytest.raises(UnitError, match=r"alike within each, so that there is nothing to learn.*on a finer scale"):
+        learn_student(REACTIONS, Lesson(levels, PEOPLE), TRAINING)
 
 
 def judgements() -> pa.Table:
