@@ -141,14 +141,14 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
             for name in [name for name in waiting if finished >= before[name]]:
                 waiting.remove(name)
                 sizes = shard_sizes(config, name, shards)
+                if not sizes:
+                    finished.add(name)
+                    continue
                 progress.begin(name, sum(sizes))
                 for index, size in enumerate(sizes):
                     future = _submit(executor, config, name, index, shards)
                     running[future] = (name, index, size)
                     left[name] += 1
-                if not sizes:
-                    finished.add(name)
-                    progress.end(name, "nothing to do")
             # An empty stage may have freed the next one without anything running.
             if not running:
                 continue
