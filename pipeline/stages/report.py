@@ -36,7 +36,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     warnings = (*inputs.facts["warnings"], *inputs.facts["recordings"])
     audits = [artifact.document("audit") for artifact in inputs.artifacts("stability")]
     rewards, episodes = inputs.table("rewards", "rewards"), inputs.episodes(config.rating)
-    own = config.train_reward.freeze_backbone and config.train_reward.scoring == "windowed"
+    own = config.train_reward.freeze_backbone and config.train_reward.scoring != "one_pass"
     embeddings = inputs.table("embed", "embeddings") if own else None
     slices = tuple(run_slices(episodes, REWARDS.arrow.empty_table() if rewards is None else rewards, embeddings))
     write_slices(slices, work.out / SLICES)
