@@ -114,8 +114,8 @@ class RewardModelSettings(PresetSettings):
     scoring: Scoring = Field(
         "pooled",
         description="pooled reads every turn once, by itself, and averages those of the history; windowed (a trained "
-        "backbone's default) reads history and reply together for each turn; one_pass reads the dialogue once and scores at each "
-        "turn's last token, which needs a causal language model",
+        "backbone's default) reads history and reply together for each turn; one_pass reads the dialogue once and "
+        "scores at each turn's last token, which needs a causal language model",
     )
     device: Literal["cpu", "cuda"] = Field("cpu", description="where the backbone computes; results differ by bits")
     precision: Literal["float32", "bfloat16"] = Field(
@@ -182,9 +182,8 @@ class RewardModelSettings(PresetSettings):
         if "batch_size" in values and "batch_turns" not in values:
             values = {**values, "batch_turns": None}
         preset = cls.PRESETS.get(str(values.get("preset")))
-        if values.get("freeze_backbone") is False and "scoring" not in (
-            preset and cls.preset_beside(preset, values) or ()
-        ):
+        brought = {} if preset is None else cls.preset_beside(preset, values)
+        if values.get("freeze_backbone") is False and "scoring" not in brought:
             values = {"scoring": "windowed", **values}
         return values
 
