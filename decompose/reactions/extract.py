@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,10 +104,8 @@ def read_session(
     texts = [_line(turn.text) for turn in session.turns]
     listening = [any(episode.is_listener(turn.speaker) for episode in episodes) for turn in session.turns]
     spoken = [text if read else "" for text, read in zip(texts, listening, strict=True)]
-    backbone = None
-    if utterances is None or settings.inputs != "reply":
-        backbone = frozen_backbone(settings.backbone, settings.max_tokens)
-    vectors = embed_texts(backbone, spoken) if utterances is None else utterances
+    backbone = partial(frozen_backbone, settings.backbone, settings.max_tokens)
+    vectors = embed_texts(backbone(), spoken) if utterances is None else utterances
     answered = [
         (episode, at, _replies(episode, at, texts, settings.replies))
         for episode in episodes
@@ -117,9 +115,8 @@ def read_session(
     alone = np.array([_joined(replies, vectors) for _, _, replies in answered], np.float32).reshape(size)
     blocks = [alone] if settings.inputs != "exchange" else []
     if settings.inputs != "reply":
-        assert backbone is not None
         exchanges = [reply.exchange(texts) for _, _, replies in answered for reply in replies]
-        blocks.append(embed_replies(backbone, exchanges).reshape(size))
+        blocks.append(embed_replies(backbone(), exchanges).reshape(size))
     embeddings = np.concatenate(blocks, axis=1)
     rows = [
         _Row.of(episode, at, texts, vectors, alone[row], embeddings[row])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,7 +16,6 @@ from torch.utils.checkpoint import checkpoint
 from apportion.foundation.errors import InputError
 from apportion.reward_model.history_windows import Pair
 from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
-from apportion.reward_model.network.texts import Vectors, embed_pooled
 from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
 from apportion.reward_model.settings import MINILM, Scoring
 
@@ -39,7 +38,7 @@ class Backbone(nn.Module):
     repeat it. Position by position, causal models are averaged in the same way.
 
     With ``scoring = "pooled"`` every turn is read once, by itself, and the history's turns are averaged
-    (`apportion.reward_model.network.texts.embed_pooled`): d is the same, and a third of the tokens is computed.
+    (`apportion.reward_model.network.embed.embed_windows`): d is the same, and a third of the tokens is computed.
 
     With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`), and the state at a turn's last
     token stands for it (d = hidden size): it has seen everything up to there, and nothing after.
@@ -118,16 +117,11 @@ class Backbone(nn.Module):
         return torch.cat([states_of[i] for i in range(len(blocks))]).cpu()
 
     @torch.inference_mode()
-    def embed(self, pairs: Sequence[Pair], known: Mapping[str, Vectors] | None = None) -> Tensor:
-        """Embeddings [shape=(N, d)] float32 of N windows, dropout off and without gradients.
-
-        ``known``: vectors of turns by text, which a pooled reading need not read again.
-        """
+    def embed(self, pairs: Sequence[Pair]) -> Tensor:
+        """Embeddings [shape=(N, d)] float32 of N windows read together, dropout off and without gradients."""
         if not pairs:
             return torch.zeros(0, self.width)
         self.eval()
-        if self.scoring == "pooled":
-            return torch.from_numpy(embed_pooled(self, pairs, known))
         return self.forward(self.tokens.encode(pairs)).float()
 
     def save(self, folder: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, Session
-from apportion.reward_model.history_windows import HistoryWindows, history_windows, reply_text, said_by
+from apportion.reward_model.history_windows import HistoryWindows, Pair, history_windows, reply_text, said_by
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.settings import RewardModelSettings
 
@@ -68,8 +68,20 @@ def embed_episodes(
         return windows, _read_episodes(backbone, [e for e in episodes if e.target_turns])
     windows = history_windows(episodes, history_turns)
     unique, places = _distinct(windows.pairs)
-    embeddings: Embeddings = backbone.embed(unique, known).numpy()
+    embeddings = embed_windows(backbone, unique, known)
     return windows, embeddings[np.array(places, dtype=np.int64)]
+
+
+def embed_windows(
+    backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, Embeddings] | None = None
+) -> Embeddings:
+    """Embeddings [shape=(N, d)] of windows as ``backbone.scoring`` has them read, ``known`` as `embed_episodes`."""
+    from apportion.reward_model.network.texts import embed_pooled
+
+    if backbone.scoring == "pooled":
+        return embed_pooled(backbone, pairs, known)
+    embeddings: Embeddings = backbone.embed(pairs).numpy()
+    return embeddings
 
 
 def _read_episodes(backbone: Backbone, episodes: Sequence[Episode]) -> Embeddings:

@@ -50,7 +50,9 @@ def embed_pooled(backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, 
     silence = [np.zeros(backbone.width // 2, np.float32)]
     histories = [np.mean([vectors[text] for text in texts[:-1]] or silence, axis=0) for texts in windows]
     halves = [histories, [vectors[texts[-1]] for texts in windows]]
-    return np.concatenate([np.array(half, np.float32).reshape(len(pairs), -1) for half in halves], axis=1)
+    return np.concatenate(
+        [np.array(half, np.float32).reshape(len(pairs), backbone.width // 2) for half in halves], axis=1
+    )
 
 
 def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> Vectors:

@@ -11,7 +11,7 @@ from apportion.corpus.session import Rating, Session, Turn
 from apportion.foundation.errors import InputError
 from apportion.reward_model.network import texts as reading
 from apportion.reward_model.network.backbones import load_backbone
-from apportion.reward_model.network.embed import embed_episodes, embed_session
+from apportion.reward_model.network.embed import embed_episodes, embed_session, embed_windows
 from apportion.reward_model.network.texts import embed_replies, embed_sentences, embed_texts
 from tests.reward_model.tiny import episode, save_tiny, small
 
@@ -95,7 +95,7 @@ def test_equal_windows_are_computed_once(bert: Path, monkeypatch: pytest.MonkeyP
     backbone = load_backbone(str(bert), 32)
     seen: list[int] = []
     embed = backbone.embed
-    monkeypatch.setattr(backbone, "embed", lambda pairs, known: seen.append(len(pairs)) or embed(pairs))
+    monkeypatch.setattr(backbone, "embed", lambda pairs: seen.append(len(pairs)) or embed(pairs))
     _, found = embed_episodes(backbone, [episode("s", [("bot", text)]) for text in ("yes", "no", "yes")], 3)
     assert seen == [2]
     assert found.dtype == np.float32
@@ -107,8 +107,10 @@ def test_a_pooled_window_is_the_mean_of_its_history_beside_the_reply(bert: Path)
     pairs = [("rules: good\nA: hotel ?\nB: bad\n", "yes"), ("", "bad")]
     rules, hotel, bad, yes = embed_texts(backbone, ["rules: good", "hotel ?", "bad", "yes"])
     expected = [[*np.mean([rules, hotel, bad], axis=0), *yes], [*np.zeros(16), *bad]]
-    np.testing.assert_allclose(backbone.embed(pairs).numpy(), expected, rtol=1e-4, atol=1e-5)
-    read = backbone.embed(pairs[1:], {"bad": np.ones(16, np.float32)})  # What was read before is not read again.
+    np.testing.assert_allclose(embed_windows(backbone, pairs), expected, rtol=1e-4, atol=1e-5)
+    read = embed_windows(
+        backbone, pairs[1:], {"bad": np.ones(16, np.float32)}
+    )  # What was read before is not read again.
     assert read[0, 16:].tolist() == [1.0] * 16
 
 
