@@ -21,6 +21,7 @@ Vectors = NDArray[np.float32]
 T = TypeVar("T", bound=Hashable)
 TEXTS_AT_ONCE = 16
 SENTENCES_AT_ONCE = 64
+ROW_STEP = 32
 TOKENS_IN_A_ROW = 256
 """Of texts that are read side by side: few enough that what they must not see of each other costs little."""
 
@@ -129,7 +130,12 @@ def _rows(tokens: Sequence[Tokens]) -> Iterator[list[int]]:
 
 
 def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
-    """The vectors [shape=(B, d)] of texts in one row, none of which sees another: nothing is padded."""
+    """The vectors [shape=(B, d)] of texts in one row, none of which sees another.
+
+    What fills the row is one text more: of few lengths of rows, code is compiled for each once.
+    """
+    filling = -sum(len(text.ids) for text in texts) % ROW_STEP
+    texts = [*texts, Tokens((0,) * filling, (0,) * filling)]
     lengths = torch.tensor([len(text.ids) for text in texts])
     own = torch.repeat_interleave(torch.arange(len(texts)), lengths)
     kind = backbone.encoder.dtype
@@ -144,7 +150,7 @@ def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
         },
     )[0]
     sums = torch.zeros(len(texts), states.shape[1], dtype=states.dtype).index_add_(0, own, states)
-    return sums / lengths[:, None]
+    return (sums / lengths[:, None])[:-1]
 
 
 def _padded(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
