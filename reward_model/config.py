@@ -81,6 +81,8 @@ mean little. A policy trained against it will find its mistakes: read samples, n
 _READING = {
     "windowed": "it reads the last {history_turns} turns and the reply (at most {max_tokens}\n"
     "tokens, the oldest dropped first) and gives the reply one number",
+    "pooled": "it reads the last {history_turns} turns and the reply one by one (at most {max_tokens}\n"
+    "tokens of each) and gives the reply one number",
     "one_pass": "it reads the dialogue once, up to {max_tokens} tokens at a time,\n"
     "and gives each reply one number at its last token, which has seen what came before and nothing after",
 }

@@ -30,7 +30,7 @@ from apportion.reward_model.history_windows import (
 )
 from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import embed_episodes
+from apportion.reward_model.network.embed import embed_episodes, embed_windows
 from apportion.reward_model.settings import RewardModelSettings
 
 ROLES = ("user", "assistant", "system")
@@ -128,7 +128,7 @@ class RewardModel(nn.Module):
             return self._read([encode(said_in(pair), only_last=True) for pair in pairs])
         self.eval()
         with torch.inference_mode():
-            return self.of_embeddings(self.backbone.embed(pairs)).tolist()
+            return self.of_embeddings(torch.from_numpy(embed_windows(self.backbone, pairs))).tolist()
 
     def score_dialogue(self, said: Sequence[Said]) -> list[float]:
         """r_theta of the target's T turns among those ``said``: a window for each, or all of them in one pass.

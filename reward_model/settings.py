@@ -73,7 +73,7 @@ BESIDE_MINILM: Mapping[str, frozenset[str]] = {
 published one, and of SAVOIR not how it is read, which takes a causal model."""
 
 
-Scoring = Literal["windowed", "one_pass"]
+Scoring = Literal["pooled", "windowed", "one_pass"]
 MINILM = "minilm"
 """The embedded backbone, which is on every machine."""
 
@@ -112,8 +112,9 @@ class RewardModelSettings(PresetSettings):
         "0 trains everything, embeddings too",
     )
     scoring: Scoring = Field(
-        "windowed",
-        description="windowed reads a window of history and reply for each turn; one_pass reads the dialogue once and "
+        "pooled",
+        description="pooled reads every turn once, by itself, and averages those of the history; windowed (a trained "
+        "backbone's default) reads history and reply together for each turn; one_pass reads the dialogue once and "
         "scores at each turn's last token, which needs a causal language model",
     )
     device: Literal["cpu", "cuda"] = Field("cpu", description="where the backbone computes; results differ by bits")
@@ -140,8 +141,8 @@ class RewardModelSettings(PresetSettings):
         128,
         ge=8,
         le=131_072,
-        description="tokens of history and reply together, the oldest history is dropped first; with one_pass the "
-        "tokens of a dialogue that are read at once: give what the model has room for, e.g. 1024",
+        description="pooled: tokens of a turn; windowed: of history and reply together, the oldest history is dropped "
+        "first; one_pass: of a dialogue that are read at once: give what the model has room for, e.g. 1024",
     )
     head_hidden_size: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout in the head, while training only")
@@ -173,11 +174,26 @@ class RewardModelSettings(PresetSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _batch_alone(cls, values: Any) -> Any:
-        """A given ``batch_size`` goes before a preset's ``batch_turns``, which would be read instead of it."""
-        if isinstance(values, Mapping) and "batch_size" in values and "batch_turns" not in values:
-            return {**values, "batch_turns": None}
+    def _given_first(cls, values: Any) -> Any:
+        """A given ``batch_size`` goes before a preset's ``batch_turns``, which would be read instead of it; a backbone
+        that is trained reads windows where nothing else is said."""
+        if not isinstance(values, Mapping):
+            return values
+        if "batch_size" in values and "batch_turns" not in values:
+            values = {**values, "batch_turns": None}
+        preset = cls.PRESETS.get(str(values.get("preset")))
+        brought = {} if preset is None else cls.preset_beside(preset, values)
+        if values.get("freeze_backbone") is False and "scoring" not in brought:
+            values = {"scoring": "windowed", **values}
         return values
+
+    @model_validator(mode="after")
+    def _pooled_is_frozen(self) -> Self:
+        if self.scoring == "pooled" and not self.freeze_backbone:
+            raise ValueError(
+                "scoring = 'pooled' reads by a frozen backbone; set freeze_backbone = true, or scoring = 'windowed'"
+            )
+        return self
 
     @classmethod
     def preset_beside(cls, preset: Preset, values: Mapping[str, Any]) -> Preset:

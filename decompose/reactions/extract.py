@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,12 +79,19 @@ class Reactions:
         return {episode.key: part for episode, part in zip(self.episodes, parts, strict=False)}
 
 
-def read_session(session: Session, rating_name: str | None, settings: ReactionSettings) -> pa.Table:
+def read_session(
+    session: Session,
+    rating_name: str | None,
+    settings: ReactionSettings,
+    utterances: NDArray[np.float32] | None = None,
+) -> pa.Table:
     """The reactions in one session, for every episode and target turn.
 
     A reply of several utterances has the mean of their embeddings; zeros stand where nobody replied. With
     ``settings.replies`` of two the embedding of the reply after the next one stands beside the next one's, and with
     ``settings.inputs`` = ``both`` those of the replies in the light of what they answer beside those by themselves.
+
+    - ``utterances`` (float32 [shape=(T, d)], optional): The embedding of every turn by itself, where it is there.
 
     Returns pa.Table: EPISODE_KEY, ``turn``, ``cues`` (C float64), ``embedding`` (d float32), ``replied``.
 
@@ -93,12 +100,12 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     from apportion.reward_model.network.backbones import frozen_backbone
     from apportion.reward_model.network.texts import embed_replies, embed_texts
 
-    backbone = frozen_backbone(settings.backbone, settings.max_tokens)
     episodes = [episode for episode in session.episodes(rating_name) if episode.target_turns]
     texts = [_line(turn.text) for turn in session.turns]
     listening = [any(episode.is_listener(turn.speaker) for episode in episodes) for turn in session.turns]
     spoken = [text if read else "" for text, read in zip(texts, listening, strict=True)]
-    vectors = embed_texts(backbone, spoken)
+    backbone = partial(frozen_backbone, settings.backbone, settings.max_tokens)
+    vectors = embed_texts(backbone(), spoken) if utterances is None else utterances
     answered = [
         (episode, at, _replies(episode, at, texts, settings.replies))
         for episode in episodes
@@ -109,7 +116,7 @@ def read_session(session: Session, rating_name: str | None, settings: ReactionSe
     blocks = [alone] if settings.inputs != "exchange" else []
     if settings.inputs != "reply":
         exchanges = [reply.exchange(texts) for _, _, replies in answered for reply in replies]
-        blocks.append(embed_replies(backbone, exchanges).reshape(size))
+        blocks.append(embed_replies(backbone(), exchanges).reshape(size))
     embeddings = np.concatenate(blocks, axis=1)
     rows = [
         _Row.of(episode, at, texts, vectors, alone[row], embeddings[row])

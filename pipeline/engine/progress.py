@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 PLAIN_INTERVAL_S = 10.0
+SILENCE_S = 60.0
+"""After which a stage that has nothing new to tell says that it is still under way."""
 NAME_WIDTH = 13
 BAR_WIDTHS = ((120, 28), (90, 14), (0, 6))
 """Columns of the terminal from which on a bar is that wide: what is said of a step needs the rest."""
@@ -30,7 +32,10 @@ class StageProgress:
         self._tasks: dict[str, TaskID] = {}
         self._totals: dict[str, int] = {}
         self._ended: dict[str, dict[int, int]] = {}
+        self._first: dict[str, tuple[float, int]] = {}
+        self._units: dict[str, str] = {}
         self._notes: dict[str, str] = {}
+        self._told: dict[str, int] = {}
         self._last_line_at = time.monotonic()
 
     def __enter__(self) -> StageProgress:
@@ -45,14 +50,16 @@ class StageProgress:
         if self._live is not None:
             self._live.stop()
 
-    def begin(self, stage: str, total: int) -> None:
-        """A stage starts with ``total`` units."""
+    def begin(self, stage: str, total: int, units: str = "") -> None:
+        """A stage starts with ``total`` units (0: nobody knows), which people call ``units``."""
         self._ended[stage] = {}
+        self._first.pop(stage, None)
         self._totals[stage] = total
+        self._units[stage] = units and f" {units}"
         if self._live is not None:
             if stage in self._tasks:  # Begun once more, since a worker was lost.
                 self._live.remove_task(self._tasks[stage])
-            self._tasks[stage] = self._live.add_task(stage, total=total, note="")
+            self._tasks[stage] = self._live.add_task(stage, total=total or None, note=units)
 
     def advance(self, stage: str, units: int) -> None:
         """``units`` more of a stage are finished, which a note is to tell where there is no terminal."""
@@ -71,17 +78,25 @@ class StageProgress:
         self.pulse()
 
     def pulse(self) -> None:
-        """Where there is no terminal: a line now and then on each stage that is under way, so that none is silent."""
-        if self._live is not None or time.monotonic() - self._last_line_at <= PLAIN_INTERVAL_S:
+        """Where there is no terminal: a line now and then on what is new of each stage that is under way.
+
+        Where nothing is new for a minute, the one that waits longest says that it goes on.
+        """
+        silent_s = time.monotonic() - self._last_line_at
+        if self._live is not None or silent_s <= PLAIN_INTERVAL_S:
             return
-        for stage, total in list(self._totals.items()):
-            done = sum(list(self._ended[stage].values()))
-            self._line(f"{stage}: {self._notes.pop(stage, None) or f'{done} of {total}'}")
+        news = [stage for stage in list(self._totals) if stage in self._notes or self._done(stage) > self._shown(stage)]
+        for stage in news or list(self._totals)[: silent_s > SILENCE_S]:
+            self._told[stage] = self._done(stage)
+            note = self._notes.pop(stage, "")
+            counted = "" if note and self._totals[stage] == 1 else self._count_text(stage)
+            self._line(f"{stage}: {', '.join(filter(None, (counted, note)))}")
 
     def end(self, stage: str, summary: str) -> None:
         """A stage is finished; ``summary`` says what was done and what was reused."""
         self._totals.pop(stage, None)
         self._notes.pop(stage, None)
+        self._told.pop(stage, None)
         if self._live is not None:
             self._live.update(self._tasks[stage], note=summary)
         else:
@@ -95,8 +110,26 @@ class StageProgress:
     def _count(self, stage: str, shard: int, units: int) -> None:
         ended = self._ended[stage]
         ended[shard] = max(ended.get(shard, 0), units)
+        done = sum(ended.values())
+        if done:
+            self._first.setdefault(stage, (time.monotonic(), done))
         if self._live is not None:
-            self._live.update(self._tasks[stage], completed=sum(ended.values()))
+            self._live.update(self._tasks[stage], completed=done)
+
+    def _done(self, stage: str) -> int:
+        return sum(list(self._ended[stage].values()))
+
+    def _shown(self, stage: str) -> int:
+        return self._told.get(stage, 0)
+
+    def _count_text(self, stage: str) -> str:
+        """How many are done, of how many, and the seconds that the rest takes at the pace since the first one."""
+        done, total, units = self._done(stage), self._totals[stage], self._units[stage]
+        if not total:
+            return f"{done:,}{units}"
+        since, first = self._first.get(stage, (0.0, 0))
+        to_go = (total - done) * (time.monotonic() - since) / (done - first) if done > first else 0.0
+        return f"{done:,} of {total:,}{units}" + (f", {time_text(to_go)} to go" if to_go else "")
 
     def _line(self, text: str) -> None:
         self._last_line_at = time.monotonic()
@@ -104,10 +137,24 @@ class StageProgress:
             print(text, file=self.stream, flush=True)
 
 
+def time_text(seconds: float) -> str:
+    """A span that is not known to the second.
+
+    >>> time_text(0.4), time_text(59.6), time_text(200), time_text(9000)
+    ('1 s', '60 s', '3 min 20 s', '2 h 30 min')
+    """
+    whole = max(1, round(seconds))
+    if whole <= 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def _bars(stream: TextIO) -> RichProgress:
     """A line a stage, of which the last column alone gives way where the terminal is narrow."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
     console = Console(file=stream)
@@ -120,7 +167,7 @@ def _bars(stream: TextIO) -> RichProgress:
         TextColumn("{task.description}", table_column=fixed(NAME_WIDTH)),
         BarColumn(bar_width=width, table_column=fixed(width)),
         MofNCompleteColumn(table_column=fixed()),
-        TimeElapsedColumn(table_column=fixed()),
+        TimeRemainingColumn(elapsed_when_finished=True, table_column=fixed()),
         TextColumn("{task.fields[note]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
         console=console,
         expand=True,

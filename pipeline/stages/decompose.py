@@ -60,8 +60,20 @@ def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session's replies to what is read of them."""
     fix_threads(config)
     from apportion.decompose.reactions.extract import read_session
+    from apportion.reward_model.network.embed import embedding_matrix
 
-    return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction)})
+    utterances = inputs.table("embed", "utterances")
+    read = None if utterances is None else embedding_matrix(utterances)
+    return Outputs({"reactions": read_session(inputs.session, config.rating, config.decompose.reaction, read)})
+
+
+def _reads_alone(config: Config) -> tuple[str, ...]:
+    """What replies are read without: the turns that the reward model reads, where it reads them otherwise."""
+    ours, theirs = config.decompose.reaction, config.train_reward
+    alike = (ours.backbone, ours.max_tokens, "pooled", True, "cpu") == (
+        theirs.backbone, theirs.max_tokens, theirs.scoring, theirs.freeze_backbone, theirs.device,
+    )  # fmt: skip
+    return () if alike else ("embed",)
 
 
 def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -340,11 +352,12 @@ def _judging_stage(method: Method) -> str:
 REACT = Stage(
     "react",
     _react,
-    needs=(),
+    needs=("embed",),
     per="session",
-    version=2,
+    version=3,
     settings=_react_settings,
     applies=_is_reacted_to,
+    without=_reads_alone,
     scored=True,
 )
 JUDGE = Stage(

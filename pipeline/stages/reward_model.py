@@ -25,7 +25,8 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
     fix_threads(config)
     from apportion.reward_model.network.embed import embed_session
 
-    return Outputs({"embeddings": embed_session(inputs.session, config.rating, config.train_reward)})
+    found = embed_session(inputs.session, config.rating, config.train_reward)
+    return Outputs({name: table for name, table in found._asdict().items() if table is not None})
 
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from apportion.reward_model.history_windows import HistoryWindows, history_windo
 from apportion.reward_model.learning.objective import Batch
 from apportion.reward_model.network.backbones import Backbone, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import embed_episodes
+from apportion.reward_model.network.embed import embed_episodes, embedding_matrix
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.network.tokens import Encoded
 from apportion.reward_model.settings import RewardModelSettings
@@ -165,10 +165,8 @@ def _from_table(episodes: Sequence[Episode], embeddings: pa.Table, history_turns
     held = {key for key, _ in places}
     windows = history_windows([e for e in episodes if e.key in held], history_turns)
     rows = [_place(places, key, turn) for key, turn in turn_keys(windows)]
-    vectors = embeddings.column("embedding").combine_chunks()
-    width = vectors.type.list_size
-    matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(embeddings), width)
-    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix[np.array(rows, dtype=np.int64)])), width)
+    matrix = embedding_matrix(embeddings)[np.array(rows, dtype=np.int64)]
+    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), matrix.shape[1])
 
 
 def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:

@@ -37,6 +37,9 @@ class Backbone(nn.Module):
     Of an encoder-decoder (BART) the encoder alone is used: it has read the whole text, and the decoder would only
     repeat it. Position by position, causal models are averaged in the same way.
 
+    With ``scoring = "pooled"`` every turn is read once, by itself, and the history's turns are averaged
+    (`apportion.reward_model.network.embed.embed_windows`): d is the same, and a third of the tokens is computed.
+
     With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`), and the state at a turn's last
     token stands for it (d = hidden size): it has seen everything up to there, and nothing after.
     """
@@ -45,7 +48,7 @@ class Backbone(nn.Module):
         super().__init__()
         self.config = model.config
         self.scoring = scoring
-        self.width = int(model.config.hidden_size) * (2 if scoring == "windowed" else 1)
+        self.width = int(model.config.hidden_size) * (1 if scoring == "one_pass" else 2)
         self.encoder = model.get_encoder() if model.config.is_encoder_decoder else model
         if getattr(self.encoder, "pooler", None) is not None:
             self.encoder.pooler = None  # Not used here, and random in many checkpoints.
@@ -115,7 +118,7 @@ class Backbone(nn.Module):
 
     @torch.inference_mode()
     def embed(self, pairs: Sequence[Pair]) -> Tensor:
-        """Embeddings [shape=(N, d)] float32 of N windows, dropout off and without gradients."""
+        """Embeddings [shape=(N, d)] float32 of N windows read together, dropout off and without gradients."""
         if not pairs:
             return torch.zeros(0, self.width)
         self.eval()

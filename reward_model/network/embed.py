@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, Session
-from apportion.reward_model.history_windows import HistoryWindows, history_windows, said_by
+from apportion.reward_model.history_windows import HistoryWindows, Pair, history_windows, reply_text, said_by
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.settings import RewardModelSettings
 
@@ -22,35 +22,66 @@ Embeddings = NDArray[np.float32]
 T = TypeVar("T", bound=Hashable)
 
 
-def embed_session(session: Session, rating_name: str | None, settings: RewardModelSettings) -> pa.Table:
+class EmbeddedSession(NamedTuple):
+    """One session as tables.
+
+    ``embeddings``: EPISODE_KEY, ``turn`` and ``embedding`` (fixed_size_list<float32>, d numbers) of the target turns of
+    every episode; the episodes' order, then turns. ``utterances``: ``embedding`` (d / 2 numbers) of every turn by
+    itself (`apportion.reward_model.network.texts.embed_texts`), where the reading is pooled; else None.
+    """
+
+    embeddings: pa.Table
+    utterances: pa.Table | None = None
+
+
+def embed_session(session: Session, rating_name: str | None, settings: RewardModelSettings) -> EmbeddedSession:
     """Embed the target turns of every episode of one session.
 
     A session is embedded by itself, so that the bits of its rows do not depend on which other sessions there are.
 
-    Returns EPISODE_KEY, ``turn`` and ``embedding`` (fixed_size_list<float32>, d numbers); the episodes' order, then
-    turns. Raises InputError: the backbone cannot be loaded.
+    Raises InputError: the backbone cannot be loaded.
     """
     from apportion.reward_model.network.backbones import frozen_backbone
 
     check_device(settings.device)
     backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
-    return embedding_table(*embed_episodes(backbone, session.episodes(rating_name), settings.history_turns))
+    episodes = session.episodes(rating_name)
+    if settings.scoring != "pooled":
+        return EmbeddedSession(embedding_table(*embed_episodes(backbone, episodes, settings.history_turns)))
+    from apportion.reward_model.network.texts import embed_texts
+
+    texts = [reply_text(turn.text) for turn in session.turns]
+    vectors = embed_texts(backbone, texts)
+    found = embed_episodes(backbone, episodes, settings.history_turns, dict(zip(texts, vectors, strict=True)))
+    return EmbeddedSession(embedding_table(*found), pa.table({"embedding": _lists(vectors)}))
 
 
 def embed_episodes(
-    backbone: Backbone, episodes: Sequence[Episode], history_turns: int
+    backbone: Backbone, episodes: Sequence[Episode], history_turns: int, known: Mapping[str, Embeddings] | None = None
 ) -> tuple[HistoryWindows, Embeddings]:
     """The N target turns of ``episodes`` and their embeddings [shape=(N, d)] float32.
 
-    What is equal (one target, many raters) is computed once.
+    What is equal (one target, many raters) is computed once; ``known`` are turns by text that were read before.
     """
     if backbone.scoring == "one_pass":
         windows = history_windows(episodes, 0)
         return windows, _read_episodes(backbone, [e for e in episodes if e.target_turns])
     windows = history_windows(episodes, history_turns)
     unique, places = _distinct(windows.pairs)
-    embeddings: Embeddings = backbone.embed(unique).numpy()
+    embeddings = embed_windows(backbone, unique, known)
     return windows, embeddings[np.array(places, dtype=np.int64)]
+
+
+def embed_windows(
+    backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, Embeddings] | None = None
+) -> Embeddings:
+    """Embeddings [shape=(N, d)] of windows as ``backbone.scoring`` has them read, ``known`` as `embed_episodes`."""
+    from apportion.reward_model.network.texts import embed_pooled
+
+    if backbone.scoring == "pooled":
+        return embed_pooled(backbone, pairs, known)
+    embeddings: Embeddings = backbone.embed(pairs).numpy()
+    return embeddings
 
 
 def _read_episodes(backbone: Backbone, episodes: Sequence[Episode]) -> Embeddings:
@@ -71,18 +102,22 @@ def _distinct(values: Sequence[T]) -> tuple[list[T], list[int]]:
 
 def embedding_table(windows: HistoryWindows, embeddings: Embeddings) -> pa.Table:
     """The N windows' embeddings [shape=(N, d)] as a table that can be kept."""
-    width = embeddings.shape[1]
     keys = [
         key
         for key, start, end in zip(windows.keys, windows.offsets, windows.offsets[1:], strict=False)
         for _ in range(start, end)
     ]
     columns = {name: pa.array([key[i] for key in keys], pa.string()) for i, name in enumerate(EPISODE_KEY)}
-    values = pa.array(np.ascontiguousarray(embeddings).ravel(), pa.float32())
-    return pa.table(
-        {
-            **columns,
-            "turn": pa.array(windows.turns, pa.int32()),
-            "embedding": pa.FixedSizeListArray.from_arrays(values, width),
-        }
-    )
+    return pa.table({**columns, "turn": pa.array(windows.turns, pa.int32()), "embedding": _lists(embeddings)})
+
+
+def _lists(vectors: Embeddings) -> pa.FixedSizeListArray:
+    values = pa.array(np.ascontiguousarray(vectors).ravel(), pa.float32())
+    return pa.FixedSizeListArray.from_arrays(values, vectors.shape[1])
+
+
+def embedding_matrix(table: pa.Table) -> Embeddings:
+    """The column ``embedding`` [shape=(N, d)]."""
+    lists = table.column("embedding").combine_chunks()
+    matrix: Embeddings = lists.flatten().to_numpy(zero_copy_only=False).reshape(len(table), lists.type.list_size)
+    return matrix

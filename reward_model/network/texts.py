@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from apportion.reward_model.history_windows import Pair
+from apportion.reward_model.history_windows import MARKS, Pair, said_in
 from apportion.reward_model.network.tokens import Tokens, length_batches
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ Vectors = NDArray[np.float32]
 T = TypeVar("T", bound=Hashable)
 TEXTS_AT_ONCE = 16
 SENTENCES_AT_ONCE = 64
+ROW_STEP = 32
 TOKENS_IN_A_ROW = 256
 """Of texts that are read side by side: few enough that what they must not see of each other costs little."""
 
@@ -35,6 +36,24 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> Vectors:
     packed = backbone.config.model_type == "bert"
     batches = _rows if packed else partial(length_batches, size=TEXTS_AT_ONCE)
     return _each_once(backbone, texts, bool, backbone.tokens.alone, batches, _side_by_side if packed else _padded)
+
+
+def embed_pooled(backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, Vectors] | None = None) -> Vectors:
+    """The mean of a window's history beside its reply, every turn read once and by itself (`embed_texts`).
+
+    ``known``: vectors of turns that were read before. A window without history has zeros there; what was known before
+    the dialogue counts as turns. Returns [shape=(N, 2 d)].
+    """
+    windows = [[f"{who}: {text}" if who in MARKS else text for who, text in said_in(pair)] for pair in pairs]
+    vectors = dict(known or {})
+    unread = list(dict.fromkeys(text for texts in windows for text in texts if text not in vectors))
+    vectors.update(zip(unread, embed_texts(backbone, unread), strict=True))
+    silence = [np.zeros(backbone.width // 2, np.float32)]
+    histories = [np.mean([vectors[text] for text in texts[:-1]] or silence, axis=0) for texts in windows]
+    halves = [histories, [vectors[texts[-1]] for texts in windows]]
+    return np.concatenate(
+        [np.array(half, np.float32).reshape(len(pairs), backbone.width // 2) for half in halves], axis=1
+    )
 
 
 def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> Vectors:
@@ -111,7 +130,12 @@ def _rows(tokens: Sequence[Tokens]) -> Iterator[list[int]]:
 
 
 def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
-    """The vectors [shape=(B, d)] of texts in one row, none of which sees another: nothing is padded."""
+    """The vectors [shape=(B, d)] of texts in one row, none of which sees another.
+
+    What fills the row is one text more: of few lengths of rows, code is compiled for each once.
+    """
+    filling = -sum(len(text.ids) for text in texts) % ROW_STEP
+    texts = [*texts, Tokens((0,) * filling, (0,) * filling)]
     lengths = torch.tensor([len(text.ids) for text in texts])
     own = torch.repeat_interleave(torch.arange(len(texts)), lengths)
     kind = backbone.encoder.dtype
@@ -126,7 +150,7 @@ def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
         },
     )[0]
     sums = torch.zeros(len(texts), states.shape[1], dtype=states.dtype).index_add_(0, own, states)
-    return sums / lengths[:, None]
+    return (sums / lengths[:, None])[:-1]
 
 
 def _padded(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
@@ -139,4 +163,6 @@ def _padded(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
 
 
 def _mean_over_layers(backbone: Backbone, inputs: dict[str, Tensor]) -> Tensor:
-    return torch.stack(backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]).float().mean(dim=0)
+    device = next(backbone.encoder.parameters()).device
+    found = backbone.encoder(**{name: of.to(device) for name, of in inputs.items()}, output_hidden_states=True)
+    return torch.stack(found.hidden_states[1:]).float().mean(dim=0).cpu()

@@ -61,7 +61,7 @@ def test_windows_episodes_and_messages_are_scored_alike(bert: Path) -> None:
 
 
 def test_several_users_are_told_apart_by_their_names_which_are_not_read(bert: Path) -> None:
-    model = random_head(small(bert, history_turns=3))
+    model = random_head(small(bert, history_turns=3, scoring="windowed"))
 
     def scored(*names: str | None) -> list[float]:
         asked = [{"role": "user", "content": "hotel ?"} | ({"name": name} if name else {}) for name in names]

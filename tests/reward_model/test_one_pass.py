@@ -130,7 +130,7 @@ def test_tables_of_embeddings_hold_what_one_pass_gives(causal: Path) -> None:
     settings = small(causal, scoring="one_pass", max_tokens=64)
     episodes = planted(4)
     tables = [
-        embed_session(Session(e.session_id, e.turns, (e.rating, replace(e.rating, rater="other"))), None, settings)
+        embed_session(Session(e.session_id, e.turns, (e.rating, replace(e.rating, rater="other"))), None, settings)[0]
         for e in episodes
     ]
     both = [replace(e, rating=replace(e.rating, rater=rater)) for e in episodes for rater in ("user", "other")]

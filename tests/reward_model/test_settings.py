@@ -29,8 +29,11 @@ def test_the_papers_settings():
 
 
 def test_minilm_stands_in_with_its_own_training_and_any_other_backbone_with_that_of_the_paper():
-    plain, kept = RewardModelSettings(), {"preset": "paper", "objective": "direct"}
+    plain, kept = RewardModelSettings(), {"preset": "paper", "objective": "direct", "scoring": "windowed"}
     assert RewardModelSettings(preset="paper", backbone="minilm") == plain.model_copy(update=kept)
+    assert (plain.scoring, RewardModelSettings(freeze_backbone=False).scoring) == ("pooled", "windowed")
+    with pytest.raises(ValidationError, match="set freeze_backbone = true, or scoring = 'windowed'"):
+        RewardModelSettings(freeze_backbone=False, scoring="pooled")
     bart = RewardModelSettings(preset="paper", backbone="/models/bart-large")
     assert bart == PAPER.model_copy(update={"backbone": "/models/bart-large"})
     assert RewardModelSettings(preset="paper", backbone="minilm", lr=0.1).lr == 0.1

@@ -31,12 +31,13 @@ def shown_progress(stage: str, unit: str, quiet: bool, *, where: bool = False) -
             nonlocal shown
             count, whole = max(0, int(done)), int(total or 0)
             if shown is None:
-                stages.begin(stage, whole)
+                stages.begin(stage, whole, unit)
                 shown = 0
             if count > shown:
                 stages.advance(stage, count - shown)
-                text = f"{count} of {whole} {unit}" if whole else f"{count} {unit}"
-                stages.note(stage, f"{text}, {place}" if where else text)
+                if where:
+                    stages.note(stage, place)
+                stages.pulse()
                 shown = count
 
         yield progress

@@ -12,6 +12,8 @@ from apportion.decompose.reactions.cues import CUES
 from apportion.decompose.reactions.extract import arrange, read_session
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.errors import InputError, UnitError
+from apportion.reward_model.network.backbones import frozen_backbone
+from apportion.reward_model.network.texts import embed_texts
 from tests.reward_model.tiny import save_tiny
 
 SAID = (
@@ -51,6 +53,15 @@ def test_each_target_turn_has_its_reply(settings: ReactionSettings) -> None:
     asked = found.cues[:, CUES.index("asked before")]
     assert asked[0] == 0 and asked[1] == pytest.approx(1.0, abs=1e-5)  # word for word what was said before
     assert found.cues[:, CUES.index("silent")].tolist() == [0, 0, 0, 1]
+
+
+def test_turns_that_were_read_before_are_not_read_again(settings: ReactionSettings, monkeypatch) -> None:
+    vectors = embed_texts(frozen_backbone(settings.backbone, 16), [turn.text for turn in session().turns])
+    expected = arrange(read_session(session(), "liked", settings), session().episodes())
+    monkeypatch.setattr("apportion.reward_model.network.texts.embed_texts", None)
+    found = arrange(read_session(session(), "liked", settings, vectors), session().episodes())
+    np.testing.assert_allclose(found.embeddings, expected.embeddings, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.cues, expected.cues, rtol=1e-4, atol=1e-5)
 
 
 def test_a_reply_of_two_utterances_has_their_mean(settings: ReactionSettings) -> None:

@@ -37,7 +37,7 @@ def test_nothing_when_quiet():
 
 def test_long_units_speak_now_and_then(monkeypatch):
     monkeypatch.setattr("apportion.pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
-    assert "judge: epoch 1\n" in told(io.StringIO())
+    assert told(io.StringIO()).splitlines()[1:] == ["judge: 2 of 3, epoch 1", "judge: 3 done"]
 
 
 @pytest.mark.parametrize("columns", [80, 100, 160])
@@ -55,20 +55,23 @@ def test_a_long_note_leaves_names_bars_and_counts_whole(monkeypatch, columns):
     assert "4/25 PPO step 4: rewa" in shown["align"] and max(map(len, lines)) <= columns
 
 
-def test_a_stage_whose_units_say_nothing_is_not_silent_where_there_is_no_terminal(monkeypatch):
-    monkeypatch.setattr("apportion.pipeline.engine.progress.PLAIN_INTERVAL_S", 0.0)
+def test_plain_lines_tell_what_is_new_and_how_long_the_rest_takes(monkeypatch):
+    seconds = [0.0]
+    monkeypatch.setattr("apportion.pipeline.engine.progress.time.monotonic", lambda: seconds[0])
     stream = io.StringIO()
     with StageProgress(stream=stream) as progress:
-        progress.begin("embed", 9)
-        progress.reached("embed", 0, 2)
-        progress.reached("embed", 1, 3)
-        progress.reached("embed", 0, 1)  # older news, come late
+        progress.begin("embed", 9000, "sessions")
         progress.begin("judge", 2)
+        for now, shard, units in ((20, 0, 2000), (40, 1, 3000), (60, 0, 1000)):  # the last is older news, come late
+            seconds[0] = now
+            progress.reached("embed", shard, units)
+        for now in (70, 101, 120):  # nothing new: told after a minute
+            seconds[0] = now
+            progress.pulse()
+        progress.end("embed", "9000 done")
+        seconds[0] = 181
         progress.pulse()
-        progress.end("embed", "9 done")
-        progress.pulse()
-    told = stream.getvalue().splitlines()
-    assert told == [
-        "embed: 2 of 9", "embed: 5 of 9", "embed: 5 of 9", "embed: 5 of 9", "judge: 0 of 2", "embed: 9 done",
-        "judge: 0 of 2",
+    assert stream.getvalue().splitlines() == [
+        "embed: 2,000 of 9,000 sessions", "embed: 5,000 of 9,000 sessions, 27 s to go",
+        "embed: 5,000 of 9,000 sessions, 1 min 48 s to go", "embed: 9000 done", "judge: 0 of 2",
     ]  # fmt: skip

@@ -66,8 +66,8 @@ def test_a_unit_needs_what_agrees_with_it_and_what_its_method_reads():
 def test_only_stages_that_some_unit_needs_are_run():
     assert plan(("uniform",)).upstream("rewards") == ["split", "judge", "rewards"]
     assert plan(("rrd",)).upstream("rewards") == ["split", "embed", "fit", "rewards"]
-    assert plan(("reaction",)).upstream("rewards") == ["split", "features", "react", "fit", "rewards"]
-    labelled = ["split", "hand-labels", "features", "react", "fit", "rewards"]
+    assert plan(("reaction",)).upstream("rewards") == ["split", "features", "embed", "react", "fit", "rewards"]
+    labelled = ["split", "hand-labels", "features", "embed", "react", "fit", "rewards"]
     assert plan(("people-student",)).upstream("rewards") == labelled and "hand-labels" in plan(("mix",)).upstream("fit")
     assert plan(("llm-multimodal",)).upstream("judge") == ["features", "verbalize", "judge"]
     assert plan(("affect",)).upstream("rewards") == ["split", "features", "judge", "rewards"]

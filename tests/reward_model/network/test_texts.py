@@ -11,7 +11,7 @@ from apportion.corpus.session import Rating, Session, Turn
 from apportion.foundation.errors import InputError
 from apportion.reward_model.network import texts as reading
 from apportion.reward_model.network.backbones import load_backbone
-from apportion.reward_model.network.embed import embed_episodes, embed_session
+from apportion.reward_model.network.embed import embed_episodes, embed_session, embed_windows
 from apportion.reward_model.network.texts import embed_replies, embed_sentences, embed_texts
 from tests.reward_model.tiny import episode, save_tiny, small
 
@@ -73,7 +73,8 @@ RATING = Rating("user", "bot", "liked", 4.0, 1.0, 5.0)
 
 def test_a_row_for_each_target_turn_of_each_episode(bert: Path) -> None:
     other = replace(RATING, rater="judge")
-    table = embed_session(Session("s", TURNS, (RATING, other)), None, small(bert))
+    table, utterances = embed_session(Session("s", TURNS, (RATING, other)), None, small(bert))
+    assert utterances is not None and len(utterances) == len(TURNS)
     assert table.column_names == EMBEDDINGS.arrow.names
     assert table.column("turn").to_pylist() == [1, 2, 1, 2]
     assert table.column("rater").to_pylist() == ["user", "user", "judge", "judge"]
@@ -84,9 +85,9 @@ def test_a_row_for_each_target_turn_of_each_episode(bert: Path) -> None:
 
 
 def test_a_session_without_target_turns_has_no_rows_but_the_same_columns(bert: Path) -> None:
-    empty = embed_session(Session("s", TURNS[:1], (RATING,)), None, small(bert))
+    empty, _ = embed_session(Session("s", TURNS[:1], (RATING,)), None, small(bert))
     assert len(empty) == 0
-    full = embed_session(Session("t", TURNS, (RATING,)), None, small(bert))
+    full, _ = embed_session(Session("t", TURNS, (RATING,)), None, small(bert, scoring="windowed"))
     assert len(pa.concat_tables([empty, full])) == 2
 
 
@@ -99,6 +100,18 @@ def test_equal_windows_are_computed_once(bert: Path, monkeypatch: pytest.MonkeyP
     assert seen == [2]
     assert found.dtype == np.float32
     assert np.array_equal(found[0], found[2]) and not np.array_equal(found[0], found[1])
+
+
+def test_a_pooled_window_is_the_mean_of_its_history_beside_the_reply(bert: Path) -> None:
+    backbone = load_backbone(str(bert), 32, "pooled")
+    pairs = [("rules: good\nA: hotel ?\nB: bad\n", "yes"), ("", "bad")]
+    rules, hotel, bad, yes = embed_texts(backbone, ["rules: good", "hotel ?", "bad", "yes"])
+    expected = [[*np.mean([rules, hotel, bad], axis=0), *yes], [*np.zeros(16), *bad]]
+    np.testing.assert_allclose(embed_windows(backbone, pairs), expected, rtol=1e-4, atol=1e-5)
+    read = embed_windows(
+        backbone, pairs[1:], {"bad": np.ones(16, np.float32)}
+    )  # What was read before is not read again.
+    assert read[0, 16:].tolist() == [1.0] * 16
 
 
 def test_a_backbone_that_cannot_be_loaded_is_an_input_error(tmp_path: Path) -> None:
