@@ -2,7 +2,10 @@
 
 import json
 import re
+import tomllib
+from collections import defaultdict
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,11 +18,26 @@ from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import load_config
 from apportion.pipeline.stages.rubric import rubric_request
 from tests.behaviour.command import config, in_process, read
+from tests.behaviour.test_no_leak import write_demo
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.pipeline.llm_run import TEXT, write_run
 
 METHOD = TEXT.replace('"llm-multimodal"\ncompare = ["llm"]', '"llm-rubric"')
+REPLIES = Path(__file__).with_name("rubric_replies.jsonl")
+"""Real replies about the demo's first eight chats: the rubric, and what occurs where by it."""
+RECORDED = f"""corpus = "corpus"
+output = "run"
+[run]
+recorded = "{REPLIES}"
+[decompose]
+method = "llm-rubric"
+[decompose.rubric]
+dialogues = 2
+[decompose.llm]
+provider = "recorded"
+model = "claude"
+"""
 SIGNALS = [
     {"id": "thanked", "sentence": "The rater thanks the target.", "sign": "+", "strength": 2},
     {"id": "scolded", "sentence": "The rater scolds the target.", "sign": "-", "strength": 1},
@@ -90,6 +108,28 @@ def test_without_a_usable_rubric_nothing_is_judged_by_it(folder, decompose):
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     (failed,) = (row for row in rows if row["stage"] == "rubric")
     assert "not one JSON object" in failed["cause"] and failed["evidence"]
+
+
+def test_real_replies_give_the_rubric_they_say_and_rewards_that_sum_to_the_score_less_the_training_mean(
+    tmp_path, decompose
+):
+    write_demo(tmp_path / "corpus", 8)
+    done = decompose(config(tmp_path, RECORDED))
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "run"
+    said = json.loads(json.loads(REPLIES.read_text().splitlines()[1])["reply"])
+    assert tomllib.loads((run / "rubric.toml").read_text()) == said
+
+    sums = defaultdict(float)
+    for row in pq.read_table(run / "rewards.parquet").to_pylist():
+        assert row["raw_reward"] is not None, row
+        sums[row["session_id"]] += row["reward"]
+    corpus = Corpus.open(tmp_path / "corpus")
+    scores = {row["session_id"]: row["score"] for row in corpus.ratings.to_pylist()}
+    splits = pq.read_table(run / "splits.parquet").to_pylist()
+    training = [scores[row["session_id"]] for row in splits if row["split"] == "train"]
+    mean = sum(training) / len(training)
+    assert len(sums) == 8 and sums == pytest.approx({name: score - mean for name, score in scores.items()})
 
 
 def test_no_score_of_a_test_session_reaches_the_rubric(folder):
