@@ -2,8 +2,8 @@
 
 Run: python -m benchmarks.text_chain ../shared/data/uss/SGD.txt.gz [--chats | --trained | --import-only | --readings]
 
-The chain: `mix` beside `sentiment` and `uniform`, reward models, evaluation, report. --chats takes texts of ESConv
-(../shared/data/esconv) in 300 chats of 30 turns, three texts a reply and two a question, their scores drawn. --trained
+The chain: `mix` beside `sentiment` and `uniform`, reward models, evaluation, report. --chats adds 300 chats of 30 turns
+of ESConv's texts (../shared/data/esconv), three texts a reply and two a question, their scores drawn. --trained
 is rrd with an encoder that is trained on a history of 3 turns. --readings learns the run's rewards in five folds by
 each `train_reward.scoring` and sets the held-out agreement with people beside it. No peer runs this chain.
 """
@@ -93,26 +93,29 @@ def readings(corpus: Path, run: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
-    parser.add_argument("--chats", action="store_true", help="300 chats of 30 turns instead of the source")
+    parser.add_argument("--chats", action="store_true", help="also 300 chats of 30 turns")
     parser.add_argument("--trained", action="store_true", help="rrd, and train the encoder too")
     parser.add_argument("--import-only", action="store_true", help="stop after the import")
     parser.add_argument("--readings", action="store_true", help="also compare how the reward model reads turns")
     arguments = parser.parse_args()
+    chain = TRAINED if arguments.trained else DEFAULT
     with tempfile.TemporaryDirectory() as folder:
-        source, corpus, config = arguments.source, Path(folder) / "corpus", Path(folder) / "config.toml"
+        sources = [arguments.source]
         if arguments.chats:
-            source = Path(folder) / "chats.txt.gz"
-            write_chats(arguments.source.parents[1] / "esconv", source)
-        seconds, _ = timed(["import", "uss", str(source), str(corpus)])
-        tell("import uss", seconds, "s", source=source.name)
-        if arguments.import_only:
-            raise SystemExit
-        config.write_text(f'corpus = "corpus"\noutput = "run"\n{TRAINED if arguments.trained else DEFAULT}')
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds, peak = timed(["run", str(config)])
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        name = "text chain, encoder trained" if arguments.trained else "default chain"
-        tell(name, seconds, "s", cpu_s=round(cpu), peak_mib=round(peak), source=source.name)
-        if arguments.readings:
-            readings(corpus, Path(folder) / "run")
+            sources.append(Path(folder) / "chats.txt.gz")
+            write_chats(arguments.source.parents[1] / "esconv", sources[1])
+        for place, source in enumerate(sources):
+            corpus, run, config = (Path(folder) / f"{name}{place}" for name in ("corpus", "run", "config"))
+            seconds, _ = timed(["import", "uss", str(source), str(corpus)])
+            tell("import uss", seconds, "s", source=source.name)
+            if arguments.import_only:
+                continue
+            config.write_text(f'corpus = "{corpus}"\noutput = "{run}"\n{chain}')
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            seconds, peak = timed(["run", str(config)])
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            name = "text chain, encoder trained" if arguments.trained else f"default chain, {source.name}"
+            tell(name, seconds, "s", cpu_s=round(cpu), peak_mib=round(peak))
+            if arguments.readings:
+                readings(corpus, run)

@@ -354,7 +354,7 @@ REACT = Stage(
     _react,
     needs=("embed",),
     per="session",
-    version=3,
+    version=2,
     settings=_react_settings,
     applies=_is_reacted_to,
     without=_reads_alone,

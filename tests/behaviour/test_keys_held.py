@@ -15,11 +15,14 @@ output = "run"
 [decompose]
 method = "reaction"
 compare = ["uniform", "sentiment", "llm", "rrd"]
+[train_reward]
+scoring = "windowed"
 [decompose.llm]
 base_url = "http://127.0.0.1:9/v1"
 model = "m"
 """
 # The key of `llm` changed once with the name of a setting (speaker_names).
+# Turns that are read once (`pooled`) are another embedding; of windows the key is held, and `react` needs none of them.
 # `react` read other things from its version 2 on, in a corpus without backgrounds as in any.
 HELD = {
     ("split", Unit()): "2c32e27f9a170532d1fd278f43b36f938246cc9035d9ce3b4d70bc5e522d2184",
