@@ -35,7 +35,7 @@ from apportion.decompose.corpus_methods.trained_network import TrainingConfig, T
 from apportion.decompose.ensembling.active_selection import choose_sessions, order_to_label
 from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
-from apportion.decompose.ensembling.student import learn_student
+from apportion.decompose.ensembling.student import PEOPLE, Lesson, learn_student
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
 from apportion.decompose.reactions.extract import Reactions, arrange
@@ -327,7 +327,7 @@ def tell_choice(reactions: Reactions, corpus: Corpus, of: str, seeds: Sequence[i
             for e in reactions.episodes
             if e.session_id in ids
         }
-        worth = reactions.by_episode(learn_student(reactions, judged, training).values(reactions))
+        worth = reactions.by_episode(learn_student(reactions, Lesson(judged, PEOPLE), training).values(reactions))
         values = np.concatenate([worth[e.key] for e in held.episodes])[None]
         return estimate(within_session(held, values, labels, how), 0.95).value
 
