@@ -12,7 +12,7 @@ from apportion.commands.refine.instances import instances_command
 from apportion.commands.refine.persuasion import persuasion_command
 from apportion.commands.refine.train import refiner_command
 from apportion.commands.shared.in_order import CommandsInOrder
-from apportion.commands.view import labels
+from apportion.commands.view import label_serve, labels
 from apportion.commands.world import deduction
 from apportion.commands.world.annotate import expert_command
 from apportion.commands.world.judge import evaluate_command
@@ -56,7 +56,7 @@ label_group = _group(
     "label",
     "Labels of turns: by people, by an expert whom a training asks, or computed.",
     (
-        labels.serve_command,
+        label_serve.serve_command,
         labels.merge_command,
         labels.export_command,
         labels.import_command,
