@@ -1,1 +1,1 @@
-"""Commands of the viewer: `view` (a run in the browser, or as files) and `label_serve` and `labels` (what people say of turns)."""
+"""Commands of the viewer: `view` (a run in the browser, or as files); `label_serve`, `labels` (what people say of turns)."""
