@@ -51,13 +51,14 @@ def too_few_sessions_warning(sessions: int, settings: SplitSettings) -> str | No
     test = sizes["test"] if (sizes := counts_if_enough(sessions, settings)) else 0
     if settings.test == 0 or test >= needed:
         return None
-    seen = smallest_gain(test)
-    reach = f"they show a squared error that is {seen:.0%} lower or more" if seen < 1 else "they show no difference"
+    reach = "no difference is likely to show"
+    if (seen := smallest_gain(test)) < 1:
+        reach = f"only a squared error {seen:.0%} below the Mean's is likely to show"
     return (
         f"{sessions} rated session{'' if sessions == 1 else 's'} give{'s' if sessions == 1 else ''} {test} test "
-        f"session{'' if test == 1 else 's'}, too few to tell methods apart by the scores: {reach}. One that is "
-        f"{SMALLEST_GAIN:.0%} lower than the Mean's needs about {needed} test sessions "
-        f"({math.ceil(needed / settings.test):,} in all) to be seen (power 80 %)."
+        f"session{'' if test == 1 else 's'}, too few to tell methods apart by the scores: {reach}. "
+        f"{SMALLEST_GAIN:.0%} takes about {needed} test sessions ({math.ceil(needed / settings.test):,} in all) at "
+        "80 % power."
     )
 
 

@@ -205,7 +205,7 @@ _OURS: tuple[Method, ...] = (
     ),
     StackedMethod(
         "mix",
-        "Reactions as models learnt elsewhere read them, corrected by the scores here as far as they tell",
+        "Reactions as models learnt elsewhere read them, corrected by this corpus's own scores and labels",
         _MIX,
         section=Section("stacking"),
         version=4,

@@ -44,7 +44,8 @@ class Facts:
     """The figures that the sentences are made of.
 
     ``method``, ``title``: the run's method and what it is; ``compared``: the others. ``orders``: whether its rewards
-    of a session differ. ``sums_to``: what the rewards of a session add up to. ``agreement``: its Spearman with
+    of a session differ. ``sums_to``: what the rewards of a session add up to.
+    ``people_weigh``: what people's labels of training sessions weigh in the method. ``agreement``: its Spearman with
     people's labels of held-out turns; ``annotator``: that of one annotator with the others; ``gain``: the Mean's global
     loss less that of its reward model. ``disputed``: share of pairs of turns that two methods order the other way
     round. ``dearest``: the kind of turn that is paid least beside the rest of its dialogues, if one surely is.
@@ -73,6 +74,7 @@ class Facts:
     failed: int = 0
     aligned: bool = False
     sums_to: str = ""
+    people_weigh: float = 0.0
 
     @property
     def labelled(self) -> bool:
@@ -112,7 +114,7 @@ def asked(facts: Facts) -> list[str]:
         told.append(f"{_many(facts.described, 'turn')} with behaviour in words.")
     if facts.held_out:
         told.append(
-            f"{_many(facts.held_out, 'session')} held out, which taught nothing: figures "
+            f"{_many(facts.held_out, 'session')} held out from all learning: figures "
             "and turns to look at are of these. [low, high] is where a figure lies with 95 % confidence."
         )
     return told
@@ -165,7 +167,7 @@ def unknown(facts: Facts) -> list[str]:
         told.append(f"What a new session would score: {gain.reason}.")
     elif not facts.foretells:
         told.append(
-            "What a new session would score: the reward model is not shown to be better than the mean score (its "
+            "What a new session would score: the reward model is not shown to be better than the mean (the mean's "
             f"squared error less the model's is {_figure(gain)}). A policy that is trained on it may learn noise."
         )
     return told
@@ -174,6 +176,11 @@ def unknown(facts: Facts) -> list[str]:
 def chosen(facts: Facts) -> list[str]:
     """Which method, and why."""
     told = [f"{facts.method} ({facts.title})."]
+    if facts.people_weigh > 0:
+        told.append(
+            f"People's labels of training sessions taught it, too: they weigh {facts.people_weigh:.2f} in it. Without "
+            "labels it agrees less."
+        )
     rival = facts.rival
     if not facts.turns:
         return [f"None: {facts.method}, which the configuration names, had no score to share out."]
@@ -229,7 +236,7 @@ def costs(facts: Facts) -> list[str]:
         return []
     less, gap = kind.difference.negated(), kind.score
     if gap is None:
-        scores = "Scores cannot say whether that is right: all sessions have such a turn, or none is scored."
+        scores = "Scores cannot say whether that is right: every scored session has such a turn."
     elif gap.high is not None and gap.high < 0:
         scores = f"Sessions with one score lower, too: by {_figure(gap.negated())}."
     else:
@@ -237,7 +244,7 @@ def costs(facts: Facts) -> list[str]:
     return [
         f"{FAMILIES[kind.family].capitalize()}: turns of the kind “{clean(kind.name, LONGEST)}” are paid "
         f"{_figure(less)} less by {facts.method} than the other turns of their dialogues "
-        f"({_many(kind.turns, 'turn')} of sessions that it was not found in). {scores}"
+        f"({_many(kind.turns, 'such turn')}, in the half of all sessions that did not suggest the kind). {scores}"
     ]
 
 
@@ -277,7 +284,7 @@ def _settles(agreement: Estimate) -> str:
         return ""
     found = Trust("", agreement.value, agreement.low, agreement.high, given, given)
     if found.settled is False:
-        return " That is settled by these labels: too little to be trusted."
+        return " These labels settle that it is too little to be trusted."
     return f" Labels of about {_many(found.more, 'more session')} would settle it."
 
 

@@ -107,6 +107,7 @@ def render_report(inputs: ReportInputs) -> str:
         dearest=next((kind for of in inputs.slices if of.method == inputs.method for kind in of.dear), None),
         failed=len(inputs.quarantine),
         aligned=bool(inputs.samples),
+        people_weigh=_weight_of("people-student", inputs),
     )
     sources = mixes(inputs.sources)
     shown, folded = _tables(evaluation, facts, sources)
@@ -276,6 +277,14 @@ def mixes(sources: pa.Table | None) -> list[Grid]:
             name = clean(method, 60)
             shown.append(Grid(source_title(name) + ("" if alike else f", seed {seed}"), HEADER, tuple(rows)))
     return shown
+
+
+def _weight_of(source: str, inputs: ReportInputs) -> float:
+    """What a source weighs in the run's method; 0 where it is none of its sources."""
+    rows = [] if inputs.sources is None else inputs.sources.to_pylist()
+    return max(
+        (row["weight"] for row in rows if (row["method"], row["source"]) == (inputs.method, source)), default=0.0
+    )
 
 
 def source_title(method: str) -> str:

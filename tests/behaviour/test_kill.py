@@ -43,7 +43,7 @@ vocabulary = 300
 warmup_steps = 3
 """
 LESS = {
-    '"sentiment", "rrd", "llm", ': '"rrd", ',
+    '"uniform", "sentiment", "rrd", "llm"': '"uniform", "rrd"',
     "sessions = 20": "sessions = 2",
     "steps = 40": "steps = 6",
     "warmup_steps = 250": "warmup_steps = 30",

@@ -15,6 +15,7 @@ from tests.behaviour.table_talk import NAMES, write_table_talk
 from tests.decompose.influence.measurers import small_model, tokenizer
 from tests.decompose.reactions.made_up import write_made_up
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
+from tests.pipeline.stages.test_rubric import answer as signals
 
 RECORDED = {"affect", "affect-raw", "intensity", "intensity-raw", "llm-multimodal", "rrd-va", "ircr-va", "rudder-va"}
 """Methods that read voices and faces, which this talk has none of."""
@@ -58,7 +59,9 @@ TEXT += TINY_POLICY
 
 
 def judged(body: Body) -> Body:
-    """Every second turn is better; the turns that are asked for end the question."""
+    """Every second turn is better; the turns that are asked for end the question. Signals are made up."""
+    if "signals" in body["messages"][0]["content"]:
+        return signals(body)
     found = re.findall(r"\[[\d, ]*\]$", body["messages"][-1]["content"])
     values = [{"turn": turn, "value": turn % 2, "evidence": None} for turn in json.loads(found[0])]
     return completion(json.dumps({"turns": values}))
@@ -96,7 +99,7 @@ def check_prompts(requests: list[Body], players: int) -> None:
     """Nobody is asked about by a name of the corpus, roles aside, and everybody keeps a name of their own."""
     asked = "\n".join(request["messages"][-1]["content"] for request in requests)
     assert not re.search(r"\b(Dora|P0412|Ann Lee|emil|Zoë|environment)\b", asked)
-    for request in requests:
+    for request in (one for one in requests if "<transcript>" in one["messages"][-1]["content"]):
         spoken = request["messages"][-1]["content"].split("<transcript>")[1].split("</transcript>")[0]
         assert len(set(re.findall(r'"speaker": "(.*?)"', spoken))) == players
 

@@ -41,9 +41,9 @@ def test_warnings_say_the_number_that_would_do():
     assert score_variance_warning([4.0, 3.0]) is None and score_variance_warning([]) is None
     warning = too_few_sessions_warning(1000, SplitSettings())
     assert "1000 rated sessions give 200 test sessions" in warning
-    assert "299 test sessions (1,495 in all)" in warning and "15% lower or more" in warning
+    assert "299 test sessions (1,495 in all)" in warning and "15% below the Mean's" in warning
     assert "1 rated session gives 0 test sessions" in too_few_sessions_warning(1, SplitSettings())
-    assert "they show no difference" in too_few_sessions_warning(4, SplitSettings())
+    assert "no difference is likely" in too_few_sessions_warning(4, SplitSettings())
     assert too_few_sessions_warning(1600, SplitSettings()) is None
     assert too_few_sessions_warning(2, SplitSettings(train=0.9, test=0.0, policy=0.0)) is None
 

@@ -192,7 +192,7 @@ def test_an_alignment_that_is_killed_twice_costs_no_report(tmp_path):
     assert (lost.stage, lost.status) == ("align", "failed")
     assert "was killed (SIGKILL) in the stage align, with 1 unit unfinished" in str(lost.cause)
     (made,) = open_engine(chosen).finished("report").values()
-    assert "No aligned policy." in made.text("report.html") and "was killed (SIGKILL)" in made.text("report.html")
+    assert "No aligned policy: " in made.text("report.html") and "was killed (SIGKILL)" in made.text("report.html")
 
 
 def test_what_a_killed_stage_can_do_with_less_of_is_named(tmp_path):
