@@ -178,8 +178,8 @@ def chosen(facts: Facts) -> list[str]:
     told = [f"{facts.method} ({facts.title})."]
     if facts.people_weigh > 0:
         told.append(
-            f"People's labels of training sessions taught it, too: they weigh {facts.people_weigh:.2f} in it. Without "
-            "labels it agrees less."
+            f"People's labels of training sessions taught it, too, and weigh {facts.people_weigh:.2f} in it; those of "
+            "held-out sessions never reach it."
         )
     rival = facts.rival
     if not facts.turns:

@@ -68,7 +68,7 @@ GOOD = Facts(
         (chosen, {"agreement": NO_LABELS, "rival": None}, "nothing tells it from sentiment, uniform. Two", "best"),
         (chosen, {"orders": False, "rival": None}, "The configuration names it; beside it sentiment", "labels"),
         (chosen, {"compared": ()}, "Nothing stands beside it", "Two methods"),
-        (chosen, {"people_weigh": 0.25}, "training sessions taught it, too: they weigh 0.25", "no reason"),
+        (chosen, {"people_weigh": 0.25}, "taught it, too, and weigh 0.25 in it", "no reason"),
         (chosen, {}, "mix (All sources). It agrees", "taught it"),
         (chosen, {"disputed": None}, "mix (All sources).", "differently"),
         (moved, {}, "", "seeds"),
