@@ -95,7 +95,9 @@ class RewardModel(nn.Module):
         config = self.config
         if self._placed:
             return self._placed[0]
-        backbone = self.trained_backbone or frozen_backbone(config.backbone, config.max_tokens, config.scoring)
+        backbone = self.trained_backbone or frozen_backbone(
+            config.backbone, config.max_tokens, config.scoring, exact=True
+        )
         if backbone.width != config.width:
             raise InputError(
                 f"backbone {config.backbone!r} gives {backbone.width} numbers a turn, and this reward model's "

@@ -199,15 +199,16 @@ def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "window
     return _built(str(folder), model, tokenizer, max_tokens, scoring)
 
 
-@lru_cache(maxsize=2)
-def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
+@lru_cache(maxsize=3)
+def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed", *, exact: bool = False) -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained.
 
     The embedded MiniLM computes in bfloat16 where the processor multiplies that (AVX-512 BF16): twice as fast, and its
-    embeddings are those of float32 but for 1% (cosine .9999).
+    embeddings are those of float32 but for 1% (cosine .9999). ``exact`` keeps float32, whose embedding of a text does
+    not hang on what stands beside it: for what scores single replies.
     """
     backbone = load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
-    if name == MINILM and torch.cpu._is_avx512_bf16_supported():
+    if name == MINILM and not exact and torch.cpu._is_avx512_bf16_supported():
         backbone.encoder.bfloat16()
     return backbone
 

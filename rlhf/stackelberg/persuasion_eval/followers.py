@@ -119,7 +119,7 @@ class TextEmbedding:
 
         from apportion.reward_model.network.backbones import frozen_backbone
 
-        backbone = frozen_backbone(self.model, self.max_tokens)
+        backbone = frozen_backbone(self.model, self.max_tokens, exact=True)
         half = backbone.width // 2
         parts = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):

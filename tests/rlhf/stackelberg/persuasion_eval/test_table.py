@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,14 +72,10 @@ def test_a_follower_at_a_server_reads_its_own_prompt_and_a_declined_reply_is_sil
 SERVER = LLMSettings(model="m", base_url="http://localhost:1/v1", concurrency=2)
 
 
-# In bfloat16 (AVX-512 BF16) rows of another length are multiplied in another order, which moves a state by 1%.
-TOLERANCE = 2e-2 if torch.cpu._is_avx512_bf16_supported() else 1e-5
-
-
 def test_a_text_has_one_vector_whatever_stands_beside_it():
     texts = ["I vote for player 3.", "No.", "A much longer sentence about the wolf and about whom to trust."]
     together = TextEmbedding()(texts)
-    assert np.allclose(together, np.concatenate([TextEmbedding()([text]) for text in texts]), atol=TOLERANCE)
+    assert np.allclose(together, np.concatenate([TextEmbedding()([text]) for text in texts]), atol=1e-5)
 
 
 def test_a_server_is_asked_for_each_text():
