@@ -57,8 +57,8 @@ def too_few_sessions_warning(sessions: int, settings: SplitSettings) -> str | No
     return (
         f"{sessions} rated session{'' if sessions == 1 else 's'} give{'s' if sessions == 1 else ''} {test} test "
         f"session{'' if test == 1 else 's'}, too few to tell methods apart by the scores: {reach}. "
-        f"{SMALLEST_GAIN:.0%} takes about {needed} test sessions ({math.ceil(needed / settings.test):,} in all) at "
-        "80 % power."
+        f"To show {SMALLEST_GAIN:.0%} takes about {needed} test sessions "
+        f"({math.ceil(needed / settings.test):,} in all) at 80 % power."
     )
 
 

@@ -206,9 +206,7 @@ def chosen(facts: Facts) -> list[str]:
             "cannot tell from none: no reason to change."
         )
     if facts.disputed is not None:
-        told.append(
-            f"Two methods of this run order {facts.disputed:.0%} of the pairs of turns differently, on average."
-        )
+        told.append(f"Which of two turns is worth more: any two methods of this run disagree on {facts.disputed:.0%}.")
     return told
 
 
@@ -284,7 +282,7 @@ def _settles(agreement: Estimate) -> str:
         return ""
     found = Trust("", agreement.value, agreement.low, agreement.high, given, given)
     if found.settled is False:
-        return " These labels settle that it is too little to be trusted."
+        return " Even the upper end is too little to go by."
     return f" Labels of about {_many(found.more, 'more session')} would settle it."
 
 
