@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,7 @@ from apportion.decompose.reactions.model import FittedReactionModel, judged_turn
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 
+_T = TypeVar("_T")
 FEWEST = 3
 """Judged sessions below which there is nothing to learn from, since one of them is left out."""
 LEAST = 0.5
@@ -114,9 +117,11 @@ def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]
     trains = np.array([episode.session_id in training for episode in reactions.episodes], dtype=np.bool_)
     taught = [
         (place, np.asarray(judged[episode.key], dtype=np.float64))
-        for place, episode in enumerate(reactions.episodes)
+        for place, episode in sorted(enumerate(reactions.episodes), key=lambda one: one[1].session_id)
         if trains[place] and episode.key in judged and np.isfinite(judged[episode.key]).any()
     ]
+    # Several raters of one session have the same turns: they are left out together.
+    together = list(Counter(reactions.episodes[place].session_id for place, _ in taught).values())
     _check_enough(len({reactions.episodes[place].session_id for place, _ in taught}), lesson)
     centre, scale = standardising(reactions, np.repeat(trains, np.diff(offsets)))
     features = standardised_features(reactions, centre, scale)
@@ -132,13 +137,16 @@ def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]
         )
     # Where a person's level counts for nothing, there is none to be fitted either.
     intercept = 0.0 if within else 1.0 / len(y)
-    weights, penalty, errors, root = _ridge(x, y, sizes, intercept)
+    of_session = [sum(of) for of in _grouped(sizes, together)]
+    weights, penalty, errors, root = _ridge(x, y, of_session, intercept)
     explained = 1.0 - float(errors @ errors) / float(y @ y)
     left_out = {}
-    for (place, _), own, missed, level in zip(taught, _parts(x, sizes), _parts(errors, sizes), means, strict=True):
+    episodes = _grouped(list(zip((place for place, _ in taught), means, strict=True)), together)
+    for raters, own, missed in zip(episodes, _parts(x, of_session), _parts(errors, of_session), strict=True):
         others = weights - root.T @ (root @ (own.T @ missed))
-        turns = features[offsets[place] : offsets[place + 1]] - level
-        left_out[reactions.episodes[place].key] = turns @ others + bias - intercept * missed.sum()
+        for place, level in raters:
+            turns = features[offsets[place] : offsets[place + 1]] - level
+            left_out[reactions.episodes[place].key] = turns @ others + bias - intercept * missed.sum()
     mean = whole.mean(axis=0)
     return Student(centre, scale, mean, weights, bias, penalty, explained, left_out)
 
@@ -161,6 +169,11 @@ def _centred(x: Floats, y: Floats, sizes: list[int], within: bool) -> tuple[Floa
     means = [(of if within else x).mean(axis=0) for of in _parts(x, sizes)]
     levels = [(of if within else y).mean() for of in _parts(y, sizes)]
     return x - np.repeat(means, sizes, axis=0), y - np.repeat(levels, sizes), means
+
+
+def _grouped(values: list[_T], sizes: list[int]) -> list[list[_T]]:
+    rest = iter(values)
+    return [list(islice(rest, size)) for size in sizes]
 
 
 def _parts(values: Floats, sizes: list[int]) -> list[Floats]:

@@ -22,6 +22,7 @@ from apportion.decompose.prompt_building.pseudonymize import anonymize
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.safe_text import whole_text
+from apportion.foundation.toml_text import toml_text
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json, strict_json
@@ -125,7 +126,7 @@ class Rubric:
     def toml(self) -> str:
         """The rubric as a file that a person can edit."""
         parts = [
-            f"[[signals]]\nid = {json.dumps(s.id)}\nsentence = {json.dumps(s.sentence, ensure_ascii=False)}\n"
+            f"[[signals]]\nid = {json.dumps(s.id)}\nsentence = {toml_text(s.sentence)}\n"
             f"sign = {json.dumps(s.sign)}\nstrength = {s.strength:g}\n"
             for s in self.signals
         ]
@@ -194,7 +195,8 @@ def read_reply(text: str) -> Rubric:
 
 
 def ends_of(episodes: Sequence[Episode], count: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
-    """Up to ``count`` episodes with the highest scores for their scale, and as many with the lowest, of a session one.
+    """Up to ``count`` episodes with the highest scores for their scale, and up to as many with the lowest, of a session
+    one; none with the highest score of all is among the lowest, nor the other way round.
 
     Which of equal scores, a hash of the sessions' ids decides. Raises UnitError: No two scores differ.
     """
@@ -210,7 +212,9 @@ def ends_of(episodes: Sequence[Episode], count: int) -> tuple[tuple[Episode, ...
             "do not. Name a rubric of your own with decompose.rubric.file, or another method."
         )
     count = min(count, len(ranked) // 2)
-    return tuple(reversed(ranked[-count:])), tuple(ranked[:count])
+    lowest, highest = share(ranked[0]), share(ranked[-1])
+    high = [e for e in reversed(ranked[-count:]) if share(e) > lowest]
+    return tuple(high), tuple(e for e in ranked[:count] if share(e) < highest)
 
 
 def writing_request(episodes: Sequence[Episode], settings: DecomposeSettings) -> ChatRequest:

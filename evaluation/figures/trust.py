@@ -96,11 +96,9 @@ def replies_tell(found: list[Trust]) -> Trust | None:
     return min(found, key=lambda one: (order.index(one.settled), -(one.value or 0.0)), default=None)
 
 
-def told(found: list[Trust], asking: Collection[str] = ()) -> list[str]:
-    """The verdict in words: of the replies, then of each method. ``asking``: those that do not go by replies alone,
-    since they ask a language model.
-    """
-    best = replies_tell([one for one in found if one.method not in asking])
+def told(found: list[Trust], others: Collection[str] = ()) -> list[str]:
+    """The verdict in words: of the replies, then of each method. ``others``: those that do not go by replies."""
+    best = replies_tell([one for one in found if one.method not in others])
     if best is None:
         head = "No method that reads replies tells turns apart here, so labels say nothing of replies."
         return [head, *(f"{one.method}: {_verdict(one)}" for one in found)]

@@ -233,8 +233,10 @@ def costs(facts: Facts) -> list[str]:
     if kind is None:
         return []
     less, gap = kind.difference.negated(), kind.score
-    if gap is None:
-        scores = "Scores cannot say whether that is right: every scored session has such a turn."
+    if not facts.scored:
+        scores = "Nobody gave a score that could say whether that is right."
+    elif gap is None:
+        scores = "Scores cannot say whether that is right: all scored sessions have such a turn, or none has."
     elif gap.high is not None and gap.high < 0:
         scores = f"Sessions with one score lower, too: by {_figure(gap.negated())}."
     else:

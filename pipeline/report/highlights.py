@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.decompose.methods import METHODS
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
@@ -66,7 +67,7 @@ def facts_of(
         method=clean(method, 60),
         title=clean(METHODS[method].title if method in METHODS else "of another package", 200),
         compared=[clean(name, 60) for name in sorted(methods) if name != method],
-        orders=_orders(method, seen),
+        orders=_orders_anywhere(method, rewards),
         sums_to=_sums_to(method, seen),
         disputed=float(np.mean(shares)) if shares else None,
         spread=seed_spread(rewards, method),
@@ -193,6 +194,14 @@ def _look(episode: Episode, found: _Candidate) -> Look:
 def _orders(method: str, seen: HeldOut) -> bool:
     """Whether the method's rewards of any session differ from turn to turn."""
     return any(method in of and _differ(rows_of({method: of[method]})[0]) for of in seen.values.values())
+
+
+def _orders_anywhere(method: str, rewards: pa.Table) -> bool:
+    """Whether the method's rewards of any session, held out or not, differ from turn to turn."""
+    own = rewards.filter(pc.equal(rewards["method"], method))
+    ends = own.group_by([*EPISODE_KEY, "seed"]).aggregate([("reward", "min"), ("reward", "max")])
+    gaps = pc.subtract(ends["reward_max"], ends["reward_min"])
+    return bool(pc.any(pc.greater(gaps, NOISE)).as_py())
 
 
 def _differ(row: Floats) -> bool:

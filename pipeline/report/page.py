@@ -105,7 +105,7 @@ def render_report(inputs: ReportInputs) -> str:
         facts_of(inputs.method, seen, inputs.episodes, rewards, evaluation),
         described=0 if inputs.descriptors is None else _turns_of(inputs.descriptors),
         dearest=next((kind for of in inputs.slices if of.method == inputs.method for kind in of.dear), None),
-        failed=len(inputs.quarantine),
+        failed=sum(row.get("stage") != "check" for row in inputs.quarantine),  # A broken session stays broken.
         aligned=bool(inputs.samples),
         people_weigh=_weight_of("people-student", inputs),
     )

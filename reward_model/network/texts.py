@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 T = TypeVar("T", bound=Hashable)
 TEXTS_AT_ONCE = 16
-SENTENCES_AT_ONCE = 64
 ROW_STEP = 32
 TOKENS_IN_A_ROW = 256
 """Of texts that are read side by side: few enough that what they must not see of each other costs little."""
@@ -54,20 +53,6 @@ def embed_pooled(backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, 
     return np.concatenate(
         [np.array(half, np.float32).reshape(len(pairs), backbone.width // 2) for half in halves], axis=1
     )
-
-
-def embed_sentences(backbone: Backbone, texts: Sequence[str]) -> Vectors:
-    """One vector a text: the hidden states of the last layer, averaged over tokens; what the text is about.
-
-    It is the half of `apportion.reward_model.network.embed.embed_episodes` that is the turn's own. An empty text gives
-    zeros. Returns [shape=(N, d)], d the hidden size.
-    """
-
-    def encode(given: list[str]) -> list[Tokens]:
-        return [encoded.reply for encoded in backbone.tokens.encode([("", text) for text in given])]
-
-    batches = partial(length_batches, size=SENTENCES_AT_ONCE)
-    return _each_once(backbone, texts, bool, encode, batches, lambda network, some: network.pooled(some))
 
 
 def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> Vectors:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from apportion.decompose.corpus_methods.stacked import OF_REPLIES
+from apportion.decompose.method import ReactionMethod
 from apportion.decompose.methods import METHODS
 from apportion.evaluation.figures.trust import ASKED, told, trust
 from apportion.evaluation.settings import EvaluationSettings
@@ -35,5 +37,5 @@ def what_labels_say(index: Index, labels: Labels, name: str) -> list[str]:
     if done < ASKED:
         return [f"{ASKED - done} of {ASKED} dialogues to go until it is told whether replies tell anything here."]
     means = {s: {turn: sum(of) / len(of) for turn, of in turns.items()} for s, turns in by_turn.items()}
-    asking = {method for method in values if method in METHODS and METHODS[method].asks}
-    return told(trust(means, values, EvaluationSettings().labelled_turns), asking)
+    others = {name for name in values if not (name in OF_REPLIES or isinstance(METHODS.get(name), ReactionMethod))}
+    return told(trust(means, values, EvaluationSettings().labelled_turns), others)

@@ -63,14 +63,14 @@ def _judged(corpus: Path, out: Path, rating: str | None, target: str | None) -> 
     from apportion.pipeline.first_rewards import make_rewards
 
     config = out / CONFIG
-    if not config.is_file():
-        wishes = Wishes({}, rating, target, yes=False)
+    wishes = Wishes({}, rating, target, yes=False)
+    if wishes or not config.is_file():
         text, why = configuration(corpus, out, corpus, "corpus", Corpus.open(corpus), wishes)
         write(config, "--out", text)
         click.echo(f"wrote {config}: {why}")
     held = load_config(config, checked=())
     if held.corpus.resolve() != corpus.resolve():
         raise InputError(f"{config}: it is of {held.corpus}. Name another folder for {corpus}: --out FOLDER.")
-    if not (held.output / "rewards.parquet").is_file():
+    if wishes or not (held.output / "run.json").is_file():
         make_rewards(config, quiet=not sys.stderr.isatty())
     return held.output

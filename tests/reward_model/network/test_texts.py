@@ -12,7 +12,7 @@ from apportion.foundation.errors import InputError
 from apportion.reward_model.network import texts as reading
 from apportion.reward_model.network.backbones import load_backbone
 from apportion.reward_model.network.embed import embed_episodes, embed_session, embed_windows
-from apportion.reward_model.network.texts import embed_replies, embed_sentences, embed_texts
+from apportion.reward_model.network.texts import embed_replies, embed_texts
 from tests.reward_model.tiny import episode, save_tiny, small
 
 
@@ -20,15 +20,6 @@ def test_nothing_but_empty_texts_is_no_work(tmp_path: Path) -> None:
     backbone = load_backbone(str(save_tiny(tmp_path)), 32)
     assert embed_texts(backbone, []).shape == (0, 16)
     assert not embed_texts(backbone, ["", ""]).any()
-
-
-@pytest.mark.parametrize("kind", ["bert", "gpt2"])
-def test_a_sentence_is_the_half_of_an_embedding_that_is_the_turn_s_own(tmp_path: Path, kind: str) -> None:
-    backbone = load_backbone(str(save_tiny(tmp_path, kind)), 32)
-    found = embed_sentences(backbone, ["good train", "", "bad", "good train"])
-    expected = backbone.embed([("user: something", "good train"), ("", "bad")]).numpy()[:, 16:]
-    np.testing.assert_allclose(found[[0, 2, 3]], expected[[0, 1, 0]], rtol=1e-4, atol=1e-5)
-    assert not found[1].any()
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
