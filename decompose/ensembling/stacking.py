@@ -187,7 +187,9 @@ def _share_by_labels(
     of_mix, of_own = (
         np.maximum(0.0, part) for part in (owns * mix_said - both * own_said, mixes * own_said - both * mix_said)
     )
-    share: Floats = np.where(mixes > 0, of_own / np.maximum(of_mix + of_own, 1e-300), 1.0) * (own_said > 0)
+    if not mixes.any():
+        return np.where(own_said > 0, 1.0, 0.0)
+    share: Floats = of_own / np.maximum(of_mix + of_own, 1e-300) * (own_said > 0)
     # What the labels say of it beside the mix, in units of how far that varies with the sessions (James and Stein).
     beside = of_own / np.maximum(mixes * owns - both**2, 1e-12 * np.maximum(mixes * owns, 1.0))
     squared, varies = beside[0] ** 2, beside[1:].var() * len(sums) / max(1, len(sums) - 1)

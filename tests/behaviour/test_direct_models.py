@@ -60,7 +60,8 @@ def test_both_forms_stand_in_one_table_and_either_can_be_used(tmp_path, apportio
     of_run = theirs.filter(pc.equal(theirs["method"], "rrd-direct")).sort_by(
         [("session_id", "ascending"), ("turn", "ascending")]
     )
-    assert ours["reward"].to_pylist() == pytest.approx(of_run["reward"].to_pylist(), abs=1e-6)
+    # A run's own are of embeddings that may be in bfloat16, those of `policy score` in float32.
+    assert ours["reward"].to_pylist() == pytest.approx(of_run["reward"].to_pylist(), abs=1e-5)
     assert (
         apportion("export", tmp_path / "config.toml", "--out", tmp_path / "out", "--format", "dataset").returncode == 0
     )

@@ -90,4 +90,4 @@ def test_a_whole_run_on_one_session_says_what_is_missing(folder, monkeypatch):
     done = in_process(monkeypatch, "run", folder / "config.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     page = (folder / "run" / "report.html").read_text(encoding="utf-8")
-    assert "<b>No evaluation.</b>" in page and "<b>No aligned policy.</b>" in page and "Reward models" in page
+    assert "No evaluation: " in page and "No aligned policy: " in page and "Reward models" in page
