@@ -391,8 +391,9 @@ class DecomposeSettings(PresetSettings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> DecomposeSettings:
-        if len(set(self.compare)) != len(self.compare):
-            raise ValueError(f"compare = {', '.join(self.compare)}: name each method once")
+        if len({*self.compare, self.method}) <= len(self.compare):
+            given = f"method = {self.method}, compare = {', '.join(self.compare)}"
+            raise ValueError(f"{given}: name each method once")
         for name in self.methods:
             if lacking := METHODS[name].missing(self.methods):
                 raise ValueError(f"{name} reads what {lacking} has judged; add {lacking} to decompose.compare")

@@ -46,7 +46,7 @@ TABLE = (
     ),
     Row(
         {SCORED, REPLIES}, "reactions-en", ("sentiment", "uniform"),
-        f"it reads how the other side replies in English; fewer than {FEWEST_TO_LEARN} scores teach nothing",
+        "it reads how the other side replies in English; the scores are too few or too alike, and teach nothing",
     ),
     Row({SCORED}, "uniform", (), "no default method can tell its turns apart: each has the same share"),
     Row({REPLIES}, "reactions-en", (), "it reads how the other side replies in English, and needs no score"),
@@ -78,10 +78,11 @@ def choose_methods(sessions: Mapping[str, Session], rating: str | None = None) -
 
 def what_it_has(sessions: Mapping[str, Session], english: Collection[str], rating: str | None) -> frozenset[str]:
     """Which needs of `TABLE` are met."""
-    scored = sum(bool(session.episodes(rating)) for session in sessions.values())
+    scores = [{one.score for one in session.episodes(rating)} for session in sessions.values()]
+    scored = sum(map(bool, scores))
     met = {
         SCORED: scored > 0,
-        SCORES: scored >= FEWEST_TO_LEARN,
+        SCORES: scored >= FEWEST_TO_LEARN and len(set().union(*scores)) > 1,
         REPLIES: any(is_answered(sessions[name]) for name in english),
         RECORDED: any(session.media for session in sessions.values()),
     }

@@ -63,7 +63,8 @@ def _too_close(
     if gain.low is None:
         return f"A single test session cannot tell {best} from {rival}."
     text = f"{difference.sessions} test sessions do not tell {best} (the lowest global loss) from {rival}"
-    lower = f"lower by {gain.value:.3g} [{gain.low:.3g}, {gain.high:.3g}]"
+    gain, word = (gain, "lower") if gain.value >= 0 else (gain.negated(), "higher")
+    lower = f"{word} by {gain.value:.3g} [{gain.low:.3g}, {gain.high:.3g}]"
     if gain.value <= 0:
         return f"No reward model has a lower global loss than {rival}; {best} comes nearest, {lower}."
     needed = sessions_to_tell(difference, settings)

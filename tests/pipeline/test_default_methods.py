@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def sessions(languages="en", scores=0, turns="reply", media=()):
         f"s{place}": Session(
             f"s{place}",
             tuple(Turn(number, who, "hello") for number, who in enumerate(TURNS[turns])),
-            ratings=(SCORE,) if place < scores else (),
+            ratings=(replace(SCORE, score=1.0 + place % 5),) if place < scores else (),
             media=media,
             language=languages.split()[place % len(languages.split())],
         )
@@ -40,6 +41,11 @@ def test_the_first_row_whose_needs_are_met_counts(has, row, words):
     chosen = choose_methods(sessions(**has))
     assert (chosen.method, chosen.compare) == (TABLE[row].method, TABLE[row].compare)
     assert str(chosen).startswith(TABLE[row].method) and words in str(chosen)
+
+
+def test_equal_scores_teach_nothing():
+    alike = {name: replace(one, ratings=(SCORE,)) for name, one in sessions().items()}
+    assert choose_methods(alike).method == "reactions-en"
 
 
 def test_the_docs_show_the_table():

@@ -179,14 +179,15 @@ def is_score(value: Any) -> bool:
 def likely_scale(values: list[Any]) -> str | None:
     """What the option ``scale`` would say of ``values``; None where they leave it open.
 
-    >>> likely_scale(["up", "down"]), likely_scale([5, 1, 3]), likely_scale([2, 4])
-    ('thumbs', '1..5', None)
+    >>> likely_scale(["up", "down"]), likely_scale([5, 1, 3]), likely_scale([2, 4]), likely_scale([1, 5, "good"])
+    ('thumbs', '1..5', None, None)
     """
     texts = [_SKIN.sub("", str(value)).strip() for value in values]
     if any(isinstance(value, bool) for value in values) or any(
         _thumb_word(text) in (*UP[:-3], *DOWN) for text in texts
     ):
-        return "thumbs"
+        # A word among numbers of a longer scale is a slip, no thumb: read so, the lowest score would be the best.
+        return "thumbs" if all(abs(number) in (0, 1) for number in _numbers(texts)) else None
     if any(_PERCENT.fullmatch(text) for text in texts):
         return "percent"
     if any(text and (_STARS.fullmatch(text) or _SO_MANY_STARS.fullmatch(text)) for text in texts):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -76,6 +78,19 @@ def test_left_out_values_are_those_of_a_student_without_the_session(teacher: Tea
     assert found - found.mean() == pytest.approx(values - values.mean(), abs=1e-8)
     if teacher is LLM:
         assert found.mean() == pytest.approx(((x - means[0]) @ weights)[places[key]].mean() + levels[0])
+
+
+@pytest.mark.parametrize("teacher", [LLM, PEOPLE])
+def test_raters_of_one_session_are_left_out_together(teacher: Teacher) -> None:
+    """Where judgements are noise, another rater's reply knows nothing; true ones are known without the session."""
+    twins = [replace(e, rating=replace(e.rating, rater="another")) for e in EPISODES[:9]]
+    both = [*EPISODES[:9], *twins]
+    reactions = arrange(table_of(both, [*FELT[: OFFSETS[9]]] * 2), both)
+    noise = {e.key: np.random.default_rng(n % 9).normal(size=len(e.target_turns)) for n, e in enumerate(both)}
+    assert learn_student(reactions, Lesson(noise, teacher), TRAINING).explained < 0.1
+    true = {e.key: TRUTH[one.key] for e, one in zip(both, EPISODES[:9] * 2, strict=True)}
+    found = learn_student(reactions, Lesson(true, teacher), TRAINING).left_out
+    assert np.median([np.corrcoef(found[key], of)[0, 1] for key, of in true.items()]) > 0.8
 
 
 def test_a_session_s_own_judgements_do_not_stand_in_its_values() -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -140,6 +141,11 @@ def test_a_rubric_is_kept_as_toml(tmp_path):
         requests_for(session(), "satisfaction", None, settings(tmp_path, file=False))
 
 
+def test_a_rubric_of_any_text_is_read_again():
+    rubric = Rubric.of({"signals": [{**GOOD, "sentence": 'It "asks" \x7f\\ twice.'}, BAD, ODD]})
+    assert Rubric.of(tomllib.loads(rubric.toml())) == rubric
+
+
 def scored(*scores):
     return [session(f"s{number}", score).episodes()[0] for number, score in enumerate(scores)]
 
@@ -151,6 +157,8 @@ def test_a_rubric_is_written_from_both_ends_of_the_scale():
     text = writing_request(episodes, chosen).messages[1].content
     assert [float(one) for one in re.findall(r'"score": ([\d.]+)', text)] == [5.0, 4.0, 0.0, 1.0]
     assert '{"speaker": "target", "text": "Which city?"}' in text and "USER" not in text
+    text = writing_request(scored(5.0, 1.0, 5.0, 5.0, 5.0), chosen).messages[1].content
+    assert [float(one) for one in re.findall(r'"score": ([\d.]+)', text)] == [5.0, 5.0, 1.0]
     with pytest.raises(UnitError, match="scores differ, and those of 3 do not"):
         writing_request(scored(3.0, 3.0, 3.0), chosen)
 

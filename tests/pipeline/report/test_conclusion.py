@@ -76,6 +76,7 @@ GOOD = Facts(
         (moved, {"spread": SeedSpread(3, 0.3, 0.5)}, "read the largest differences", "little"),
         (moved, {"spread": SeedSpread(3, 0.5, 0.5)}, "the order is the seed's", "largest"),
         (moved, {"spread": SeedSpread(3, 0.5, 0.0)}, "the order is the seed's", "largest"),
+        (costs, {"dearest": ASKS, "scored": 0}, "Nobody gave a score that could say", "scored sessions have"),
         (next_step, {}, "apportion run CONFIG with align.enabled = true", "VIEW"),
         (next_step, {"aligned": True}, "apportion view RUN every session", "CONFIG"),
         (costs, {}, "", "paid"),

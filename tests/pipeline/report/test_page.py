@@ -17,7 +17,7 @@ from apportion.corpus.session import Episode, Turn
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
 from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, MethodAgreement, PairedDifference
 from apportion.pipeline.report.colours import colour_class
-from apportion.pipeline.report.highlights import seed_spread, turns_to_look_at
+from apportion.pipeline.report.highlights import facts_of, seed_spread, turns_to_look_at
 from apportion.pipeline.report.page import ReportInputs, Sample, render_report
 from apportion.pipeline.report.sessions import HeldOut, held_out, marked, session_views
 from tests.pipeline.report_inputs import METHODS, made_up_inputs, made_up_rewards
@@ -301,6 +301,20 @@ def test_five_turns_are_the_ends_of_the_method_s_rewards_and_the_most_disputed_o
     assert [turn.why.partition(":")[0] for turn in turns_to_look_at("uniform", seen)] == ["Most disputed"]
     alone = inputs.rewards.filter(pa.array([m == "uniform" for m in inputs.rewards["method"].to_pylist()]))
     assert turns_to_look_at("uniform", held_out(inputs.episodes, alone, inputs.splits)) == []
+
+
+def test_turns_are_told_apart_though_no_held_out_session_shows_it(inputs: ReportInputs) -> None:
+    splits = inputs.splits.set_column(
+        inputs.splits.schema.get_field_index("split"), "split", pa.array(["train"] * len(inputs.splits))
+    )
+    seen = held_out(inputs.episodes, inputs.rewards, splits)
+    orders = {m: facts_of(m, seen, inputs.episodes, inputs.rewards, None).orders for m in ("llm", "uniform")}
+    assert orders == {"llm": True, "uniform": False}
+
+
+def test_a_broken_session_does_not_hide_the_next_step(inputs: ReportInputs) -> None:
+    broken = {"stage": "check", "session_id": "s", "unit": "s", "status": "failed", "cause": "no"}
+    assert "does again what has failed" not in render_report(replace(inputs, quarantine=[broken]))
 
 
 def ids_of(seen: HeldOut) -> list[str]:
