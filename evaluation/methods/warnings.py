@@ -63,10 +63,11 @@ def _too_close(
     if gain.low is None:
         return f"A single test session cannot tell {best} from {rival}."
     text = f"{difference.sessions} test sessions do not tell {best} (the lowest global loss) from {rival}"
-    gain, word = (gain, "lower") if gain.value >= 0 else (gain.negated(), "higher")
-    lower = f"{word} by {gain.value:.3g} [{gain.low:.3g}, {gain.high:.3g}]"
     if gain.value <= 0:
-        return f"No reward model has a lower global loss than {rival}; {best} comes nearest, {lower}."
+        more = gain.negated()
+        higher = f"higher by {more.value:.3g} [{more.low:.3g}, {more.high:.3g}]"
+        return f"No reward model has a lower global loss than {rival}; {best} comes nearest, {higher}."
+    lower = f"lower by {gain.value:.3g} [{gain.low:.3g}, {gain.high:.3g}]"
     needed = sessions_to_tell(difference, settings)
     if needed is None:
         return f"{text}: {lower}; at this difference no corpus would."
