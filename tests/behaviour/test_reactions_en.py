@@ -49,10 +49,10 @@ def test_learning_it_again_gives_the_same_numbers():
     shipped = read_prior(REACTIONS_EN)
     assert learnt.card == shipped.card
     largest = float(np.abs(shipped.weights).max())
-    # It was learnt in float32; in bfloat16 (AVX-512 BF16) what is read of a reply moves by 1%.
-    close = 2e-2 if torch.cpu._is_avx512_bf16_supported() else 1e-4
-    np.testing.assert_allclose(learnt.weights, shipped.weights, rtol=0, atol=close * largest)
-    np.testing.assert_allclose(learnt.centre, shipped.centre, rtol=0, atol=close)
+    # It was learnt in float32; in bfloat16 (AVX-512 BF16) what is read of a reply moves by up to 1%.
+    rounding = torch.cpu._is_avx512_bf16_supported()
+    np.testing.assert_allclose(learnt.weights, shipped.weights, rtol=0, atol=(2e-3 if rounding else 1e-4) * largest)
+    np.testing.assert_allclose(learnt.centre, shipped.centre, rtol=0, atol=1e-2 if rounding else 1e-4)
 
 
 def chat(good: bool) -> dict[str, object]:
