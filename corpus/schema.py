@@ -113,6 +113,7 @@ REWARDS = _table(
         "seed": WHOLE,
         "reward": REAL,
         "sd": REAL,
+        "advantage": REAL,
         "raw_reward": REAL,
         "rationale": TEXT,
     },
