@@ -88,8 +88,9 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
     """
     model = config.train_reward.plain()
     del model["objective"], model["preset"]  # A name; what it brought is here.
-    if model["batch_turns"] is None:
-        del model["batch_turns"]  # Models from before there was a choice stay finished.
+    for name in ("batch_turns", "lora_rank"):
+        if not model[name]:
+            del model[name]  # Models from before there was a choice stay finished.
     return {"rating": config.rating, "model": model, "threads": config.run.threads}
 
 
