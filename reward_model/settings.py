@@ -28,7 +28,11 @@ PRESETS: Mapping[str, Preset] = {
             False, "section 5.2: BART is built on, and 19 hours of training (appendix E)"
         ),
         "trained_layers": PublishedValue(0, "not in the paper: the whole of it"),
-        "scoring": PublishedValue("windowed", "section 4.2: r_theta(s_t, a_t) of history and utterance"),
+        "scoring": PublishedValue(
+            "windowed",
+            "section 4.2: r_theta(s_t, a_t) of history and utterance; by encoder and decoder, as BART's classifiers "
+            "are (the paper does not say)",
+        ),
         "history_turns": PublishedValue(
             10, "section 3: all that was said before; every CANDOR history that appendix H prints has 10 turns"
         ),

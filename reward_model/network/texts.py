@@ -128,12 +128,13 @@ def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
     lengths = torch.tensor([len(text.ids) for text in texts])
     own = torch.repeat_interleave(torch.arange(len(texts)), lengths)
     kind = backbone.encoder.dtype
+    told = backbone.tokens.reads_segments  # E5 has BERT's shape, and was taught without segments.
     apart = torch.where(own[:, None] == own[None], 0.0, torch.finfo(kind).min).to(kind)
     states = _mean_over_layers(
         backbone,
         {
             "input_ids": torch.tensor([[number for text in texts for number in text.ids]]),
-            "token_type_ids": torch.tensor([[segment for text in texts for segment in text.segments]]),
+            "token_type_ids": torch.tensor([[segment * told for text in texts for segment in text.segments]]),
             "position_ids": torch.cat([torch.arange(len(text.ids)) for text in texts])[None],
             "attention_mask": apart[None, None],
         },
