@@ -23,6 +23,8 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
     backbone: str = Field(min_length=1)
     freeze_backbone: bool
     """A frozen backbone is named, not copied."""
+    lora_rank: int = Field(0, ge=0)
+    """Of the adapters that were trained on a frozen backbone; 0: none."""
     scoring: Scoring = "windowed"
     history_turns: int = Field(ge=0)
     max_tokens: int = Field(ge=8)
@@ -90,12 +92,22 @@ _READING = {
 
 def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     """The card as Markdown; ``metrics`` are shown as they are given, six digits each."""
-    rows = [f"| {name} | {value:.6g} |" for name, value in metrics.items()]
+    rows = [
+        f"| {name} | {f'{value:.0f}' if value == round(value) else f'{value:.6g}'} |" for name, value in metrics.items()
+    ]
     numbers = ("reward_mean", "reward_scale", "score_offset")
     return _CARD.substitute(
         config.model_dump(exclude=set(numbers)),
         reading=_READING[config.scoring].format(**config.model_dump()),
         **{name: f"{getattr(config, name):.6g}" for name in numbers},
-        stored="frozen (stored by name)" if config.freeze_backbone else "trained (its weights are in this folder)",
+        stored=_stored(config),
         metrics="\n".join(["| figure | value |", "|---|---|", *rows]) if rows else "None were recorded.",
     )
+
+
+def _stored(config: RewardModelConfig) -> str:
+    if config.freeze_backbone:
+        return "frozen (stored by name)"
+    if config.lora_rank:
+        return f"frozen (stored by name) under trained adapters of rank {config.lora_rank} (in this folder)"
+    return "trained (its weights are in this folder)"

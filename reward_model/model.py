@@ -16,7 +16,14 @@ from torch import Tensor, nn
 from apportion.corpus.session import Episode
 from apportion.corpus.speaker_labels import TARGET
 from apportion.foundation.errors import InputError
-from apportion.reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
+from apportion.reward_model.checkpoint import (
+    BACKBONE_FOLDER,
+    fill,
+    read_config,
+    read_weights,
+    stored_weights,
+    write_checkpoint,
+)
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.history_windows import (
     HistoryWindows,
@@ -28,7 +35,7 @@ from apportion.reward_model.history_windows import (
     said_in_chat,
     window,
 )
-from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone
+from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import embed_episodes, embed_windows
 from apportion.reward_model.settings import RewardModelSettings
@@ -184,10 +191,11 @@ class RewardModel(nn.Module):
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
 
-        A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer.
+        A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer; one with adapters
+        by name, with the adapters' weights.
         """
-        write_checkpoint(Path(out), self.config, self.state_dict(), metrics or {})
-        if self.trained_backbone is not None:
+        write_checkpoint(Path(out), self.config, stored_weights(self), metrics or {})
+        if self.trained_backbone is not None and not self.config.lora_rank:
             self.trained_backbone.save(Path(out) / BACKBONE_FOLDER)
 
     @classmethod
@@ -201,7 +209,9 @@ class RewardModel(nn.Module):
         config = read_config(folder)
         weights = read_weights(folder)
         backbone = None
-        if not config.freeze_backbone:
+        if config.lora_rank:
+            backbone = load_backbone(config.backbone, config.max_tokens, config.scoring).adapt(config.lora_rank)
+        elif not config.freeze_backbone:
             backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens, config.scoring)
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)

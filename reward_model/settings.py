@@ -28,7 +28,11 @@ PRESETS: Mapping[str, Preset] = {
             False, "section 5.2: BART is built on, and 19 hours of training (appendix E)"
         ),
         "trained_layers": PublishedValue(0, "not in the paper: the whole of it"),
-        "scoring": PublishedValue("windowed", "section 4.2: r_theta(s_t, a_t) of history and utterance"),
+        "scoring": PublishedValue(
+            "windowed",
+            "section 4.2: r_theta(s_t, a_t) of history and utterance; by encoder and decoder, as BART's classifiers "
+            "are (the paper does not say)",
+        ),
         "history_turns": PublishedValue(
             10, "section 3: all that was said before; every CANDOR history that appendix H prints has 10 turns"
         ),
@@ -74,6 +78,8 @@ published one, and of SAVOIR not how it is read, which takes a causal model."""
 
 
 Scoring = Literal["pooled", "windowed", "one_pass"]
+LR_OF_ADAPTERS = 2e-4
+"""They begin at nothing: at a backbone's own step size they learn little in a few epochs."""
 MINILM = "minilm"
 """The embedded backbone, which is on every machine."""
 
@@ -110,6 +116,13 @@ class RewardModelSettings(PresetSettings):
         le=1000,
         description="with freeze_backbone = false: how many of its upper layers are trained; "
         "0 trains everything, embeddings too",
+    )
+    lora_rank: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="with freeze_backbone = false: train adapters of this rank on all linear layers (LoRA) instead of "
+        "the backbone's weights; lr_backbone is 2e-4 then, where nothing else is said; 0 trains the weights",
     )
     scoring: Scoring = Field(
         "pooled",
@@ -165,7 +178,15 @@ class RewardModelSettings(PresetSettings):
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         (
-            *("preset", "objective", "freeze_backbone", "trained_layers", "precision", "gradient_checkpointing"),
+            *(
+                "preset",
+                "objective",
+                "freeze_backbone",
+                "trained_layers",
+                "lora_rank",
+                "precision",
+                "gradient_checkpointing",
+            ),
             *("processes", "head_hidden_size", "dropout", "epochs", "patience", "batch_size", "batch_turns"),
             *("lr", "lr_backbone", "weight_decay"),
         )
@@ -176,7 +197,7 @@ class RewardModelSettings(PresetSettings):
     @classmethod
     def _given_first(cls, values: Any) -> Any:
         """A given ``batch_size`` goes before a preset's ``batch_turns``, which would be read instead of it; a backbone
-        that is trained reads windows where nothing else is said."""
+        that is trained reads windows where nothing else is said, and adapters are in all of its layers."""
         if not isinstance(values, Mapping):
             return values
         if "batch_size" in values and "batch_turns" not in values:
@@ -185,13 +206,21 @@ class RewardModelSettings(PresetSettings):
         brought = {} if preset is None else cls.preset_beside(preset, values)
         if values.get("freeze_backbone") is False and "scoring" not in brought:
             values = {"scoring": "windowed", **values}
+        if values.get("lora_rank"):
+            own = {"trained_layers": 0, "lr_backbone": LR_OF_ADAPTERS}
+            values = {**{name: value for name, value in own.items() if name not in brought}, **values}
         return values
 
     @model_validator(mode="after")
-    def _pooled_is_frozen(self) -> Self:
+    def _agree(self) -> Self:
         if self.scoring == "pooled" and not self.freeze_backbone:
             raise ValueError(
                 "scoring = 'pooled' reads by a frozen backbone; set freeze_backbone = true, or scoring = 'windowed'"
+            )
+        if self.lora_rank and (self.freeze_backbone or self.trained_layers):
+            raise ValueError(
+                f"lora_rank = {self.lora_rank} trains adapters in all layers; set freeze_backbone = false and leave "
+                "trained_layers out, or lora_rank = 0"
             )
         return self
 

@@ -147,7 +147,11 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
         windows, vectors = embed_episodes(frozen, episodes, settings.history_turns)
         return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(vectors)), frozen.width)
     backbone = load_backbone(settings.backbone, settings.max_tokens, settings.scoring)
-    backbone.train_upper(settings.trained_layers).to(settings.device)
+    if settings.lora_rank:
+        backbone.adapt(settings.lora_rank)
+    else:
+        backbone.train_upper(settings.trained_layers)
+    backbone.to(settings.device)
     if settings.gradient_checkpointing:
         backbone.recompute()
     if settings.scoring == "one_pass":

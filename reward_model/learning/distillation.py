@@ -25,7 +25,7 @@ from apportion.reward_model.learning.dataset import (
     turn_keys,
     turn_values,
 )
-from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights
 from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
 from apportion.reward_model.model import RewardModel
@@ -119,6 +119,7 @@ def training_figures(history: Sequence[EpochRow], training: Training) -> dict[st
         "training episodes": float(len(train_rows)),
         "training turns": float(sum(training.data.length(row) for row in train_rows)),
         "validation episodes": float(len(validation_rows)),
+        "trained weights": float(sum(weight.numel() for weight in trained_weights(training.model).values())),
         "epochs run": float(len(history)),
         "epoch kept": float(kept.epoch),
         "training loss": kept.train_loss,

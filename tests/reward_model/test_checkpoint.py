@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from apportion.foundation.errors import InputError
 from apportion.reward_model.model import RewardModel
 from tests.reward_model.test_model import MESSAGES, random_head
-from tests.reward_model.tiny import save_tiny, small
+from tests.reward_model.tiny import SIZES, save_tiny, small
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def saved(bert: Path, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "t5", "gpt2"])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_what_is_saved_is_read_again(kind: str, frozen: bool, tmp_path: Path) -> None:
     settings = small(save_tiny(tmp_path / "backbone", kind), freeze_backbone=frozen)
@@ -29,6 +29,8 @@ def test_what_is_saved_is_read_again(kind: str, frozen: bool, tmp_path: Path) ->
     expected = model.score(MESSAGES)
     model.save_pretrained(tmp_path / "model")
     if not frozen:
+        stored = load_file(tmp_path / "model" / "model.safetensors").values()
+        assert sum(tensor.shape == (SIZES["vocab_size"], 16) for tensor in stored) == 1  # BART's has three names.
         shutil.rmtree(tmp_path / "backbone")  # A trained backbone is in the model's own folder.
     again = RewardModel.from_pretrained(tmp_path / "model")
     assert again.score(MESSAGES) == expected
