@@ -1,13 +1,14 @@
 """What training a reward model and scoring with it cost: CPU seconds a turn and peak memory, for each reader.
 
-Run: python -m benchmarks.training [--threads 1] [--device cuda] [--only NAME] [--sgd SGD.txt.gz] [--smollm2 FOLDER]
+Run: python -m benchmarks.training [--threads 1] [--device cuda] [--only NAME] [--sgd SGD.txt.gz --sessions 100]
+     [--smollm2 FOLDER]
 
-Synthetic dialogues of 8 scored turns (of 2 for bart-large, three steps in all) or, with --sgd, the first 100 of that
-corpus; windows of up to 128 tokens; one epoch of `apportion.reward_model.learning.training.train` (Eq. 5), then every
-dialogue scored; each shape in a process of its own. `bart-large` is BART-large's shape (406M weights, all of which are
-read) with random weights made here, because no network is there; `smollm2` is run where its folder is given. There is
-no peer: nothing else trains this model. Tokens are those computed, padding included, of an encoder-decoder the
-encoder's. Peak memory is of the process; on a GPU that of the device beside it.
+Synthetic dialogues of 8 scored turns (of 2 for bart-large, three steps in all) or, with --sgd, that corpus's first;
+windows of up to 128 tokens; one epoch of `apportion.reward_model.learning.training.train` (Eq. 5), then every dialogue
+scored; each shape in a process of its own. `bart-large` is BART-large's shape (406M weights, all of which are read)
+with random weights made here, because no network is there; `smollm2` is run where its folder is given. There is no
+peer: nothing else trains this model. Tokens are those computed, padding included, of an encoder-decoder the encoder's.
+Peak memory is of the process; on a GPU that of the device beside it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def dialogues(count: int, turns: int) -> list[Any]:
     return found
 
 
-def first_of_sgd(path: Path, count: int = 100) -> list[Any]:
+def first_of_sgd(path: Path, count: int) -> list[Any]:
     from apportion.corpus.corpus import Corpus
     from benchmarks.sources import CORPORA
 
@@ -87,7 +88,7 @@ def save_bart(folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def measure(name: str, backbone: str, threads: int, device: str, sgd: Path | None) -> None:
+def measure(name: str, backbone: str, threads: int, device: str, sgd: Path | None, sessions: int) -> None:
     """Train one shape, score with it, and print what both took."""
     import torch
 
@@ -102,7 +103,7 @@ def measure(name: str, backbone: str, threads: int, device: str, sgd: Path | Non
     torch.set_num_threads(threads)
     _, count, changes = SHAPES[name]
     settings = RewardModelSettings.model_validate({"backbone": backbone, "epochs": 1, "device": device, **changes})
-    episodes = first_of_sgd(sgd) if sgd else dialogues(count, BIG_TURNS if count == BIG_COUNT else TURNS)
+    episodes = first_of_sgd(sgd, sessions) if sgd else dialogues(count, BIG_TURNS if count == BIG_COUNT else TURNS)
     if settings.freeze_backbone:
         frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring)  # Loading is not counted.
     read_s = time.process_time()
@@ -146,11 +147,13 @@ if __name__ == "__main__":
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--only", choices=list(SHAPES))
     parser.add_argument("--sgd", type=Path, help="USS's SGD.txt.gz")
+    parser.add_argument("--sessions", type=int, default=100)
     parser.add_argument("--smollm2", help="the folder of that model")
     parser.add_argument("--backbone", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.backbone:
-        measure(arguments.only, arguments.backbone, arguments.threads, arguments.device, arguments.sgd)
+        given = (arguments.backbone, arguments.threads, arguments.device, arguments.sgd, arguments.sessions)
+        measure(arguments.only, *given)
         sys.exit()
     with tempfile.TemporaryDirectory() as folder:
         chosen = [arguments.only] if arguments.only else list(SHAPES)
@@ -161,7 +164,7 @@ if __name__ == "__main__":
             backbone = folders[SHAPES[name][0]]
             command = [sys.executable, "-m", "benchmarks.training", "--only", name, "--backbone", backbone]
             command += ["--threads", str(arguments.threads), "--device", arguments.device]
-            command += ["--sgd", str(arguments.sgd)] if arguments.sgd else []
+            command += ["--sgd", str(arguments.sgd), "--sessions", str(arguments.sessions)] if arguments.sgd else []
             done = subprocess.run(command, capture_output=True, text=True)
             print(
                 done.stdout or json.dumps({"benchmark": f"training, {name}", "failed": done.stderr[-300:]}),

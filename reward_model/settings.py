@@ -178,16 +178,17 @@ class RewardModelSettings(PresetSettings):
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         (
+            *("preset", "objective", "freeze_backbone", "trained_layers", "precision", "gradient_checkpointing"),
             *(
-                "preset",
-                "objective",
-                "freeze_backbone",
-                "trained_layers",
                 "lora_rank",
-                "precision",
-                "gradient_checkpointing",
+                "processes",
+                "head_hidden_size",
+                "dropout",
+                "epochs",
+                "patience",
+                "batch_size",
+                "batch_turns",
             ),
-            *("processes", "head_hidden_size", "dropout", "epochs", "patience", "batch_size", "batch_turns"),
             *("lr", "lr_backbone", "weight_decay"),
         )
     )
