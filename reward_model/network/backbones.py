@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -16,12 +17,14 @@ from torch.utils.checkpoint import checkpoint
 
 from apportion.foundation.errors import InputError
 from apportion.reward_model.history_windows import Pair
-from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
+from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue, TokenBlock
 from apportion.reward_model.network.encoder_decoder import check_end_token, decoder_inputs, end_places
 from apportion.reward_model.network.lora import attach_adapters, check_adaptable
 from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
 from apportion.reward_model.settings import MINILM, Scoring
 
+READ_LAYERS = 2 / 3
+"""The share of a frozen causal model's layers that is computed (docs/evidence/reaction-aware.md)."""
 TEXTS_AT_ONCE = 8
 """Texts a forward pass: few enough to share a length, and for a core's cache."""
 TOKENS_AT_ONCE = 8192
@@ -44,15 +47,16 @@ class Backbone(nn.Module):
     With ``scoring = "pooled"`` every turn is read once, by itself, and the history's turns are averaged
     (`apportion.reward_model.network.embed.embed_windows`): d is the same, and a third of the tokens is computed.
 
-    With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`), and the state at a turn's last
-    token stands for it (d = hidden size): it has seen everything up to there, and nothing after.
+    With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`): the mean over a turn's tokens
+    stands beside the state where the other side's next turn would begin. Both have seen everything up to there, and
+    nothing after. A frozen one is read at two thirds of its layers (`cut`).
     """
 
     def __init__(self, model: Any, tokenizer: Any, max_tokens: int, scoring: Scoring = "windowed") -> None:
         super().__init__()
         self.config = model.config
         self.scoring = scoring
-        self.width = int(model.config.hidden_size) * (1 if scoring == "one_pass" else 2)
+        self.width = 2 * int(model.config.hidden_size)
         self.encoder = model  # All of the network, a decoder too: trained models are saved by this name.
         if getattr(self.encoder, "pooler", None) is not None:
             self.encoder.pooler = None  # Not used here, and random in many checkpoints.
@@ -74,6 +78,17 @@ class Backbone(nn.Module):
         *_, stack = self._stacks(f"trained_layers = {layers}")
         self.requires_grad_(False)
         stack[-layers:].requires_grad_(True)
+        return self
+
+    def cut(self) -> Backbone:
+        """Read at two thirds of the layers: the last ones of a language model turn to the next word alone.
+
+        Raises InputError: the model has no stack of layers.
+        """
+        *_, stack = self._stacks("scoring = 'one_pass'")
+        kept = math.ceil(READ_LAYERS * len(stack))
+        del stack[kept:]
+        self.config.num_hidden_layers = kept
         return self
 
     def adapt(self, rank: int) -> Backbone:
@@ -128,9 +143,23 @@ class Backbone(nn.Module):
             return torch.zeros(0, self.width)
         states_of: dict[int, Tensor] = {}
         for batch in length_batches(blocks, self._blocks_at_once):
-            states = self.states(self.tokens.pad([blocks[i] for i in batch]))
-            states_of.update((i, states[row, list(blocks[i].ends)]) for row, i in enumerate(batch))
+            states = self.states(self._beside([blocks[i] for i in batch]))
+            states_of.update((i, _of_turns(states[row], blocks[i])) for row, i in enumerate(batch))
         return torch.cat([states_of[i] for i in range(len(blocks))]).cpu()
+
+    def _beside(self, blocks: Sequence[TokenBlock]) -> dict[str, Tensor]:
+        """The model's inputs for B blocks: what stands aside in them is seen by itself alone, and takes up no place."""
+        inputs = self.tokens.pad(blocks)
+        longest = inputs["input_ids"].shape[1]
+        aside = torch.tensor([[*block.asides, *[0] * (longest - len(block.asides))] for block in blocks])
+        seen = inputs["attention_mask"].bool()[:, None] & torch.ones(longest, longest, dtype=torch.bool).tril()
+        seen &= (aside[:, None] == 0) | (aside[:, None] == aside[:, :, None])
+        seen |= torch.eye(longest, dtype=torch.bool)  # Padding sees itself: a row of nothing has no mean.
+        kind = next(self.encoder.parameters()).dtype
+        mask = torch.zeros(seen.shape, dtype=kind).masked_fill(~seen, torch.finfo(kind).min)
+        inputs["attention_mask"] = mask[:, None]
+        inputs["position_ids"] = seen.sum(dim=2) - 1
+        return inputs
 
     @torch.inference_mode()
     def embed(self, pairs: Sequence[Pair]) -> Tensor:
@@ -232,9 +261,17 @@ def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed", *
     not hang on what stands beside it: for what scores single replies.
     """
     backbone = load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
+    if scoring == "one_pass":
+        backbone.cut()
     if name == MINILM and not exact and torch.cpu._is_avx512_bf16_supported():
         backbone.encoder.bfloat16()
     return backbone
+
+
+def _of_turns(states: Tensor, block: TokenBlock) -> Tensor:
+    """Each scored turn's mean state beside the one where it is answered [shape=(T, 2 x hidden size)] float32."""
+    means = torch.stack([states[first:end].float().mean(dim=0) for first, end in block.spans])
+    return torch.cat([means, states[list(block.asked)].float()], dim=1)
 
 
 def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:
