@@ -11,7 +11,14 @@ from apportion.decompose.corpus_methods.stacked import mixed
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
 from apportion.decompose.ensembling.component import turn_opinions
 from apportion.decompose.ensembling.student import PEOPLE, Lesson
-from apportion.decompose.method import LabelStudent, ObjectiveMethod, ReactionMethod, StackedMethod, StudentMethod
+from apportion.decompose.method import (
+    LabelStudent,
+    ObjectiveMethod,
+    PredictedReaction,
+    ReactionMethod,
+    StackedMethod,
+    StudentMethod,
+)
 from apportion.decompose.methods import find_method
 from apportion.decompose.reactions.model import FittedReactionModel
 from apportion.decompose.settings_key import configured
@@ -42,6 +49,8 @@ def fit_decomposer(
         return _from_teacher(declared, data, config)
     if isinstance(declared, StackedMethod):
         return mixed(declared, data, config)
+    if isinstance(declared, PredictedReaction):
+        return declared.resolve()(declared, data, config, progress, state)
     if isinstance(declared, ReactionMethod):
         return _from_reactions(declared, data, config)
     found = learned(declared, data, config, progress, state)
