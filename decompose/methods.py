@@ -19,6 +19,7 @@ from apportion.decompose.method import (
     Method,
     MixedObjective,
     ObjectiveMethod,
+    PredictedReaction,
     PretrainedReactions,
     Projected,
     Raw,

@@ -27,7 +27,7 @@ from apportion.reward_model.learning.dataset import (
 )
 from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights
 from apportion.reward_model.learning.objective import TurnMSE
-from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
+from apportion.reward_model.learning.training import best_epoch, fit_baseline, history_table, score_turns, train
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 
@@ -74,8 +74,9 @@ def train_reward_model(
     model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, score_offset)
     training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
     history = train(training, progress, state)
+    fit_baseline(model, data, train_rows)
     model.save_pretrained(out, training_figures(history, training))
-    return turn_values(windows, "reward", predict(model, data).tolist(), method, taught_seed), history_table(history)
+    return turn_values(windows, score_turns(model, data)._asdict(), method, taught_seed), history_table(history)
 
 
 def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, float]:
