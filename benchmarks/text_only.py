@@ -29,7 +29,6 @@ import torch
 from apportion.corpus.annotators import mean_labels
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import SPLITS
-from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.predicted_reaction import reaction_worth
 from apportion.decompose.corpus_methods.stacked import sources_of
@@ -94,8 +93,14 @@ class Study:
         if kept.is_file():
             return feather.read_table(kept)
         began = time.process_time()
-        table = pa.concat_tables([embed_session(s, self.rating, self.settings).embeddings for s in self.sessions.values()])
-        tell(f"{self.name}: reading a turn, {self.settings.backbone}", (time.process_time() - began) / len(table), "CPU s")
+        table = pa.concat_tables(
+            [embed_session(s, self.rating, self.settings).embeddings for s in self.sessions.values()]
+        )
+        tell(
+            f"{self.name}: reading a turn, {self.settings.backbone}",
+            (time.process_time() - began) / len(table),
+            "CPU s",
+        )
         feather.write_feather(table, str(kept))
         return table
 
@@ -142,7 +147,11 @@ class Study:
         from scipy.stats import spearmanr
 
         pairs = zip(self.reactions.offsets, self.reactions.offsets[1:], strict=False)
-        found = [spearmanr(one[a:b], other[a:b])[0] for a, b in pairs if b - a >= 4 and np.ptp(one[a:b]) and np.ptp(other[a:b])]
+        found = [
+            spearmanr(one[a:b], other[a:b])[0]
+            for a, b in pairs
+            if b - a >= 4 and np.ptp(one[a:b]) and np.ptp(other[a:b])
+        ]
         return float(np.mean(found))
 
     def targets(self, teacher: str, fold: int) -> Floats:
@@ -187,7 +196,9 @@ class Study:
             for place, e in enumerate(self.episodes):
                 if self.folds[e.session_id] == fold:
                     of = slice(self.reactions.offsets[place], self.reactions.offsets[place + 1])
-                    losses.append((mean - e.score) ** 2 - (made.score_offset + found["reward"][of].sum() - e.score) ** 2)
+                    losses.append(
+                        (mean - e.score) ** 2 - (made.score_offset + found["reward"][of].sum() - e.score) ** 2
+                    )
         found["below mean"] = np.array(losses)
         found["of 100"] = np.array([
             [float(line.split("|")[2]) for line in text.splitlines() if line.startswith("| of 100 replies")]
@@ -228,7 +239,9 @@ class Study:
 def controls_of(study: Study, contexts: Floats) -> dict[str, Floats]:
     """What knows nothing of a reply's worth, or nothing of the reply."""
     texts = [e.turns[p].text for e in study.episodes for p in e.target_positions]
-    states = np.concatenate([contexts[:, :384], contexts[:, 768:], study.place[:, None], np.log1p(study.place)[:, None]], axis=1)
+    states = np.concatenate(
+        [contexts[:, :384], contexts[:, 768:], study.place[:, None], np.log1p(study.place)[:, None]], axis=1
+    )
     return {
         "VADER of the turn": np.array(load_classifier("vader")(texts)),
         "place": study.place,
@@ -244,7 +257,10 @@ def main(given: argparse.Namespace, name: str) -> None:
     pooled = Study(name, given.kept, RewardModelSettings())
     study = pooled if given.backbone == "minilm" else Study(name, given.kept, settings)
     contexts = embedding_matrix(pooled.embeddings).astype(float)
-    order = {(r["session_id"], r["turn"]): i for i, r in enumerate(pooled.embeddings.select(["session_id", "turn"]).to_pylist())}
+    order = {
+        (r["session_id"], r["turn"]): i
+        for i, r in enumerate(pooled.embeddings.select(["session_id", "turn"]).to_pylist())
+    }
     contexts = contexts[[order[e.session_id, t] for e in study.episodes for t in e.target_turns]]
     controls = controls_of(study, contexts)
     for control, values in controls.items():
@@ -260,7 +276,11 @@ def main(given: argparse.Namespace, name: str) -> None:
             np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
         if given.ridge:
             act = slice(384, 768) if given.backbone == "minilm" else slice(None)
-            columns = {"turn": contexts[:, act], "turn and the one before": contexts[:, 384:], "turn and history": contexts[:, :768]}
+            columns = {
+                "turn": contexts[:, act],
+                "turn and the one before": contexts[:, 384:],
+                "turn and history": contexts[:, :768],
+            }
             for inputs, read in columns.items():
                 study.tell(f"{teacher}, ridge, {inputs}", {"reward": study.ridge(teacher, read)}, {}, None)
 

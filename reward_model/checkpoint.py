@@ -52,6 +52,8 @@ def read_config(folder: Path) -> RewardModelConfig:
             f"{path}: model_type is {kind!r}; a reward model's is 'apportion-reward-model'. "
             f"This is a checkpoint of something else. {MAKE}"
         )
+    if "heads" not in values:
+        raise InputError(f"{path}: no 'heads'; the model is of an earlier version, which had one head. {MAKE}")
     try:
         return RewardModelConfig.model_validate(values)
     except ValidationError as error:

@@ -15,8 +15,8 @@ from apportion.reward_model.settings import RewardModelSettings, Scoring
 class RewardModelConfig(Settings, allow_inf_nan=False):
     """Everything that makes a reward model but its weights.
 
-    r_theta(s_t, a_t) = ``reward_mean`` + ``reward_scale`` * head(backbone(s_t, a_t)), in units of reward; a session's
-    predicted score is the sum of r_theta over its target turns, plus ``score_offset``.
+    r_theta(s_t, a_t) = ``reward_mean`` + ``reward_scale`` * head(backbone(s_t, a_t)), in units of reward, the mean over
+    ``heads`` of them; a session's predicted score is the sum of r_theta over its target turns, plus ``score_offset``.
     """
 
     model_type: Literal["apportion-reward-model"] = "apportion-reward-model"
@@ -30,6 +30,8 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
     max_tokens: int = Field(ge=8)
     width: int = Field(ge=1)
     """d, the numbers in an embedding."""
+    heads: int = Field(ge=1)
+    """E, whose mean is the reward and whose spread its sd."""
     head_hidden_size: int = Field(ge=1)
     dropout: float = Field(ge=0, lt=1)
     reward_mean: float = 0.0
@@ -58,7 +60,7 @@ r_theta(s_t, a_t) of LLM-GELI, section 4.2: $reading. It reads text alone.
 | | |
 |---|---|
 | backbone | `$backbone`, $stored |
-| head | layer norm, $width to $head_hidden_size, GELU, dropout $dropout, to 1 |
+| heads | $heads, each layer norm, $width to $head_hidden_size, GELU, dropout $dropout, to 1 |
 | scale | r = $reward_mean + $reward_scale * head |
 | predicted score of a session | the sum of r over its turns, plus $score_offset |
 

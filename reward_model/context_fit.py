@@ -14,6 +14,8 @@ from torch.nn import functional
 
 from apportion.foundation.arrays import Floats
 
+EMBEDDING = 384
+"""Numbers that MiniLM makes of a text."""
 WIDTH, DROPOUT, LR, WEIGHT_DECAY = 128, 0.3, 1e-3, 0.05
 """Width of both maps, dropout of their inputs, and AdamW's settings."""
 BATCH, EPOCHS, PATIENCE = 256, 40, 6
@@ -40,9 +42,9 @@ class ContextFit(nn.Module):
     bias: Tensor
     weight: Tensor
 
-    def __init__(self, width: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.of_history, self.of_reply = nn.Linear(width, WIDTH), nn.Linear(width, WIDTH)
+        self.of_history, self.of_reply = nn.Linear(EMBEDDING, WIDTH), nn.Linear(EMBEDDING, WIDTH)
         for name, value in (("scale", 1.0), ("bias", 0.0), ("weight", 0.0)):
             self.register_buffer(name, torch.tensor(value))
 
@@ -55,8 +57,9 @@ class ContextFit(nn.Module):
         )
         return one, other
 
-    def forward(self, histories: Tensor, replies: Tensor) -> Tensor:
-        """What is added to a reward [shape=(N,)], at most 0, in units of reward."""
+    def forward(self, contexts: Tensor) -> Tensor:
+        """What is added to a reward [shape=(N,)], at most 0, in units of reward, of contexts [shape=(N, 1152)]."""
+        histories, replies, _ = contexts.chunk(3, dim=1)
         one, other = self.nearness(histories, replies)
         return self.weight * functional.logsigmoid(self.scale * (one * other).sum(dim=1) + self.bias)
 
@@ -73,9 +76,9 @@ class ContrastPairs:
     def of(cls, contexts: Floats, rows: Sequence[NDArray[np.int64]], seed: int) -> ContrastPairs:
         """One of each kind for every turn with a history.
 
-        - ``contexts`` (float [shape=(N, 3 d)]): Of each turn the mean of its history beside the reply, and the last turn
-      before it.
-        - ``rows``: The turns of each dialogue; of turns without history there are no pairs.
+          - ``contexts`` (float [shape=(N, 3 d)]): Of each turn the mean of its history beside the reply, and the last turn
+        before it.
+          - ``rows``: The turns of each dialogue; of turns without history there are no pairs.
         """
         half = contexts.shape[1] // 3
         kept = [of[np.abs(contexts[of, :half]).sum(axis=1) > 0] for of in rows]
@@ -126,7 +129,7 @@ def fit_context(
     histories, replies, _ = contexts.chunk(3, dim=1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        fit, sharpness = ContextFit(histories.shape[1]), nn.Parameter(torch.tensor(3.0))
+        fit, sharpness = ContextFit(), nn.Parameter(torch.tensor(3.0))
         optimizer = torch.optim.AdamW([*fit.parameters(), sharpness], lr=LR, weight_decay=WEIGHT_DECAY)
         best, best_epoch, kept = -1.0, 0, {name: value.clone() for name, value in fit.state_dict().items()}
         for epoch in range(EPOCHS):
@@ -181,14 +184,14 @@ def weigh_context(
       dialogue, and of another of the same task.
     - ``sd``: The standard deviation of what is paid, in which the weights that are tried are told.
     """
-    histories, replies, _ = contexts.chunk(3, dim=1)
-    of = replies[pairs.turns]
+    _, replies, _ = contexts[pairs.turns].chunk(3, dim=1)
+    places = (pairs.turns, pairs.other, pairs.same_task)
+    swapped = [torch.cat([contexts[at, :EMBEDDING], replies, contexts[at, 2 * EMBEDDING :]], dim=1) for at in places]
     found: list[tuple[float, tuple[float, float]]] = []
     for weight in WEIGHTS:
         fit.weight.fill_(weight * sd)
         with torch.inference_mode():
-            places = (pairs.turns, pairs.other, pairs.same_task)
-            with_it = (value + fit(histories[at], of) for value, at in zip(paid, places, strict=True))
+            with_it = (value + fit(of) for value, of in zip(paid, swapped, strict=True))
             found.append((weight, pairs.ordered(*with_it)))
     most = max(sum(shares) for _, shares in found)
     weight, shares = next(

@@ -38,6 +38,7 @@ PRESETS: Mapping[str, Preset] = {
         ),
         "max_tokens": PublishedValue(1024, "as many as BART has positions for"),
         "batch_turns": PublishedValue(160, f"{_E}: batch size 1, 160 samples a batch"),
+        "heads": PublishedValue(1, "not in the paper: one reward function, no ensemble"),
         "lr": PublishedValue(5e-6, _E),
         "lr_backbone": PublishedValue(5e-6, _E),
         "gradient_checkpointing": PublishedValue(
@@ -59,6 +60,7 @@ PRESETS: Mapping[str, Preset] = {
         "batch_turns": PublishedValue(16, f"{_D}: batches of 16; the instances are utterances"),
         "epochs": PublishedValue(5, _D),
         "patience": PublishedValue(5, "not in the paper: no end before the last epoch"),
+        "heads": PublishedValue(1, "not in the paper: one reward model, no ensemble"),
         "lr": PublishedValue(1e-5, _D),
         "lr_backbone": PublishedValue(1e-5, _D),
         "gradient_checkpointing": PublishedValue(True, "not in the paper: the same bits in less memory"),
@@ -165,6 +167,13 @@ class RewardModelSettings(PresetSettings):
         description="pooled: tokens of a turn; windowed: of history and reply together, the oldest history is dropped "
         "first; one_pass: of a dialogue that are read at once: give what the model has room for, e.g. 1024",
     )
+    heads: int = Field(
+        5,
+        ge=1,
+        le=32,
+        description="heads of the model, each trained on a bootstrap of the training sessions of its own: their mean "
+        "is the reward, their spread its sd; 1 gives no sd",
+    )
     head_hidden_size: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout in the head, while training only")
     epochs: int = Field(30, ge=1, le=10_000, description="passes over the training sessions, at most")
@@ -190,6 +199,7 @@ class RewardModelSettings(PresetSettings):
             *(
                 "lora_rank",
                 "processes",
+                "heads",
                 "head_hidden_size",
                 "dropout",
                 "epochs",

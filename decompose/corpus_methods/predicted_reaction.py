@@ -43,9 +43,7 @@ def fit_predicted(
     values = dict(zip(windows.keys, parts, strict=True))
     episodes = [episode for episode in data.episodes.all if episode.key in values]
     found = np.concatenate([np.zeros(0), *(values[episode.key] for episode in episodes)])
-    return FittedReactionModel(
-        judged_turns(method.name, config.seed, episodes, found), history_table(learnt.history)
-    )
+    return FittedReactionModel(judged_turns(method.name, config.seed, episodes, found), history_table(learnt.history))
 
 
 def reaction_worth(method: str, data: TrainingData, config: TrainingConfig) -> pa.Table:
@@ -67,7 +65,9 @@ def reaction_worth(method: str, data: TrainingData, config: TrainingConfig) -> p
         if not any(known):
             continue
         weights = weights_of(known)
-        terms = [w * of[episode.key] for w, of, is_known in zip(weights, scaled, known, strict=True) if is_known and w > 0]
+        terms = [
+            w * of[episode.key] for w, of, is_known in zip(weights, scaled, known, strict=True) if is_known and w > 0
+        ]
         if terms:
             tables.append(judged_turns(method, config.seed, [episode], np.sum(terms, axis=0)))
     if not tables:

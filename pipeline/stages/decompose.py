@@ -285,7 +285,9 @@ def _fit_wants(unit: Unit, need: str) -> bool:
         # What was learnt elsewhere does not look at the rater's behaviour.
         return method.reads_features or (reads_reactions and not isinstance(method, PretrainedReactions))
     # What foretells a reaction reads both: the turn, and the reply that came to it.
-    return need not in ("embed", "react") or (need == "react") == reads_reactions or isinstance(method, PredictedReaction)
+    return (
+        need not in ("embed", "react") or (need == "react") == reads_reactions or isinstance(method, PredictedReaction)
+    )
 
 
 def _fit_reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:

@@ -86,7 +86,13 @@ def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.
     name = name_of(inputs.unit)
     training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     trained = train_directly(
-        taught_by(name).method.name, name, _training_data(inputs, config), training, work.out / "model", work.progress, work.training_state
+        taught_by(name).method.name,
+        name,
+        _training_data(inputs, config),
+        training,
+        work.out / "model",
+        work.progress,
+        work.training_state,
     )
     return trained.scores, trained.history, trained.score_offset
 

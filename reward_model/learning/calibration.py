@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.foundation.errors import UnitError
 from apportion.foundation.arrays import Floats
+from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import HistoryWindows
 
 LEAST = 0.05
@@ -16,7 +16,9 @@ LEAST = 0.05
 nothing of the values, rewards keep a sign and a size, and cost a predicted score next to nothing."""
 
 
-def level(windows: HistoryWindows, values: Floats, episodes: SplitEpisodes, rows: list[int]) -> tuple[float, float, float]:
+def level(
+    windows: HistoryWindows, values: Floats, episodes: SplitEpisodes, rows: list[int]
+) -> tuple[float, float, float]:
     """(centre, factor, offset) of rewards r_t = factor * (value_t - centre), whose sum and ``offset`` predict the score.
 
     The factor is the slope of the scores of the sessions ``rows`` on the sums of what ``values`` [shape=(N,)] are above

@@ -15,9 +15,12 @@ from torch import Tensor
 
 from apportion.corpus.session import EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.history_windows import HistoryWindows
+from apportion.reward_model.learning.advantage import add_advantage
+from apportion.reward_model.learning.calibration import level
 from apportion.reward_model.learning.dataset import (
     Dataset,
     read_turns,
@@ -28,7 +31,13 @@ from apportion.reward_model.learning.dataset import (
 )
 from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights
 from apportion.reward_model.learning.objective import TurnMSE
-from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
+from apportion.reward_model.learning.training import (
+    best_epoch,
+    history_table,
+    predict_members,
+    score_turns,
+    train,
+)
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 
@@ -55,13 +64,12 @@ class Lesson:
 class Learnt:
     """A finished training, its epochs, and what it says of the N turns.
 
-    ``predicted`` [shape=(N,)] is r_theta; ``unseen`` [shape=(N,)] the same, but of a training episode by those heads
-    alone that did not learn from it (all of them where each did).
+    ``unseen`` [shape=(N,)] is r_theta of each turn; of a training episode by those heads alone that did not learn from
+    it (all of them where each did).
     """
 
     training: Training
     history: tuple[EpochRow, ...]
-    predicted: Floats
     unseen: Floats
 
 
@@ -104,7 +112,7 @@ def train_reward_model(
         model.config = model.config.model_copy(update=update)
     figures |= add_advantage(training, values, lesson.episodes.all, seed)
     model.save_pretrained(out, figures)
-    scores = score_turns(model, data, method, taught_seed)
+    scores = turn_values(data.history_windows, score_turns(model, data)._asdict(), method, taught_seed)
     return TrainedRewardModel(scores, history_table(learnt.history), model.config.score_offset)
 
 
@@ -131,20 +139,17 @@ def learn(
     model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, lesson.score_offset or 0.0)
     training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
     history = train(training, progress, state)
-    members = predict_members(model, data)
-    return Learnt(training, history, members.mean(axis=1), _unseen(training, members))
+    return Learnt(training, history, _unseen(training))
 
 
-def _unseen(training: Training, members: Floats) -> Floats:
-    """What heads say of the turns that they did not learn from [shape=(N,)], of ``members`` [shape=(N, E)]."""
-    train_rows, _ = training.rows
-    windows = training.data.history_windows
-    counts = bootstrap_counts(training.settings.heads, len(train_rows), training.seed).numpy()
+def _unseen(training: Training) -> Floats:
+    members, counts = predict_members(training.model, training.data), training.bootstraps().numpy()
     values: Floats = members.mean(axis=1)
-    for place, row in enumerate(train_rows):
-        left_out = counts[:, place] == 0
+    for row in training.rows[0]:
+        left_out = counts[:, row] == 0
         if left_out.any():
-            values[_turns(windows, row)] = members[_turns(windows, row)][:, left_out].mean(axis=1)
+            turns = _turns(training.data.history_windows, row)
+            values[turns] = members[turns][:, left_out].mean(axis=1)
     return values
 
 

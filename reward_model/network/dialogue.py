@@ -78,9 +78,12 @@ class DialogueTokenizer:
         turns = [tuple(line.ids[:room]) or self._empty for line in lines]
         is_scored = [letter == TARGET and (not only_last or i == len(said) - 1) for i, (letter, _) in enumerate(said)]
         blocks = [
-            _block(begin, turns[part.start : part.end], [
-                i >= part.scored and is_scored[i] for i in range(part.start, part.end)
-            ], self._asked)
+            _block(
+                begin,
+                turns[part.start : part.end],
+                [i >= part.scored and is_scored[i] for i in range(part.start, part.end)],
+                self._asked,
+            )
             for part in turn_ranges([len(turn) for turn in turns], room)
             if any(is_scored[part.scored : part.end])
         ]

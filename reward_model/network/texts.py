@@ -51,7 +51,11 @@ def embed_pooled(backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, 
     width = backbone.width // 2
     silence = [np.zeros(width, np.float32)]
     before = [[vectors[text] for text in texts[:-1]] or silence for texts in windows]
-    parts = [[np.mean(of, axis=0) for of in before], [vectors[texts[-1]] for texts in windows], [of[-1] for of in before]]
+    parts = [
+        [np.mean(of, axis=0) for of in before],
+        [vectors[texts[-1]] for texts in windows],
+        [of[-1] for of in before],
+    ]
     return np.concatenate([np.array(part, np.float32).reshape(len(pairs), width) for part in parts], axis=1)
 
 

@@ -23,7 +23,7 @@ def random_head(settings: RewardModelSettings, width: int = 32, **scale: float) 
     model = RewardModel.new(settings, width, 0, backbone, **scale)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(1)
-        model.head[-1].weight.normal_()
+        model.head.last_weight.normal_()
     return model
 
 

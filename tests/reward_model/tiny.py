@@ -109,7 +109,7 @@ def save_tiny(folder: Path, kind: str = "bert") -> Path:
 
 
 def small(backbone: Path | str = "minilm", **changes: Any) -> RewardModelSettings:
-    values = {"max_tokens": 32, "head_hidden_size": 8, "epochs": 3, "batch_size": 4, "lr": 0.01, **changes}
+    values = {"max_tokens": 32, "heads": 1, "head_hidden_size": 8, "epochs": 3, "batch_size": 4, "lr": 0.01, **changes}
     return RewardModelSettings(backbone=str(backbone), **values)
 
 
