@@ -261,7 +261,9 @@ class RewardModel(nn.Module):
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
         if "baseline.weight" in weights:
-            model.baseline = StateBaseline(len(weights["baseline.weight"]) - PLACE)
+            model.baseline = StateBaseline()
+        if "context_fit.weight" in weights:
+            model.context_fit = ContextFit()
         fill(model, weights, folder)
         return model.eval()
 
