@@ -111,7 +111,6 @@ class Study:
         splits = SplitEpisodes(self.episodes, pa.Table.from_pylist(rows, schema=SPLITS.arrow))
         return TrainingData(splits, self.embeddings, None, self.data.reactions, self.judged)
 
-    @cache
     def lesson(self, teacher: str, fold: int) -> Lesson:
         """What ``teacher`` says of the turns, by what the other folds taught it."""
         data = self.taught(fold)
@@ -167,7 +166,7 @@ class Study:
             target, test = self.targets(teacher, fold), self.fold_of == fold
             learnt = ~test & np.isfinite(target)
             mean, sd = columns[learnt].mean(axis=0), columns[learnt].std(axis=0)
-            rows, away = (columns[of] - mean) / np.where(sd > 1e-9, sd, np.inf), target[learnt] - target[learnt].mean()
+            rows, away = (columns[learnt] - mean) / np.where(sd > 1e-9, sd, np.inf), target[learnt] - target[learnt].mean()
             both = [rows[self.fold_of[learnt] == (fold + 1) % FOLDS], rows[self.fold_of[learnt] != (fold + 1) % FOLDS]]
             ends = [away[self.fold_of[learnt] == (fold + 1) % FOLDS], away[self.fold_of[learnt] != (fold + 1) % FOLDS]]
             gram, along = both[1].T @ both[1], both[1].T @ ends[1]
@@ -178,7 +177,7 @@ class Study:
         return values
 
     def trained(self, teacher: str, settings: RewardModelSettings, embeddings: pa.Table) -> dict[str, Floats]:
-        """Reward, sd and advantage of every turn by the model of the folds without it; contrast's and loss's figures."""
+        """Reward, sd and advantage of every turn by the model of the folds without it, and other figures."""
         found = {name: np.zeros(len(self.fold_of)) for name in ("reward", "sd", "advantage")}
         losses, metrics, began = [], [], time.process_time()
         for fold in range(FOLDS):
@@ -225,13 +224,17 @@ class Study:
         if "below mean" in found:
             gains, variance = found["below mean"], np.var([e.score for e in self.episodes])
             half = 1.96 * gains.std() / len(gains) ** 0.5
-            wrong = np.abs(found["reward"] - np.nanmean([self.targets("people", 0)], axis=0))
-            known = np.isfinite(wrong)
+            from scipy.stats import rankdata, spearmanr
+
+            # Rewards and labels have units of their own: their ranks are compared.
+            said = self.targets("people", 0)
+            known = np.isfinite(said)
+            wrong = np.abs(rankdata(found["reward"][known]) - rankdata(said[known]))
             tell(
                 f"{self.name}: {row}, loss below Mean", float(gains.mean() / variance), "of the variance",
                 interval=[(gains.mean() - half) / variance, (gains.mean() + half) / variance],
                 of_100=found["of 100"].mean(axis=0).round(1).tolist() if found["of 100"].size else None,
-                sd_with_error=round(float(np.corrcoef(*(np.argsort(np.argsort(v[known])) for v in (found["sd"], wrong)))[0, 1]), 3),
+                sd_with_error=round(float(spearmanr(found["sd"][known], wrong)[0]), 3),
                 cpu_s_of_a_training=round(float(found["cpu"][0]), 1),
             )  # fmt: skip
 

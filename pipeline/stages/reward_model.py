@@ -43,8 +43,7 @@ def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
 def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One method's rewards, or what it learns them from, to a reward model."""
     fix_threads(config)
-    method, direct = taught_by(name_of(inputs.unit))
-    train = _directly if direct else _distilled
+    train = _directly if taught_by(name_of(inputs.unit)).direct else _distilled
     scores, history, offset = train(inputs, config, work)
     return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
 

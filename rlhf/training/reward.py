@@ -60,7 +60,7 @@ class ModelReward:
     ) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""
         pairs = [(history, reply_text(reply)) for history, reply in zip(histories, replies, strict=True)]
-        return self._model.score_windows(pairs)
+        return self._model.score_windows(pairs).advantage.tolist()
 
 
 class NoReward:
