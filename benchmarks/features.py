@@ -41,7 +41,7 @@ from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.demo.builders.planting import Planted
 from apportion.demo.builders.tables import to_corpus
 from apportion.features.extract import extract_session
-from apportion.features.model_hub.mesh import find_mesh
+from apportion.foundation.model_hub.mesh import find_mesh
 from apportion.features.settings import FeatureSettings
 from benchmarks.measure import tell, timed
 

@@ -22,7 +22,7 @@ def models_group() -> None:
 def list_command(as_json: bool) -> None:
     """The published models that can be fetched, and which of them are here."""
     from apportion.features.emotion_model.published import EMOTION, MODELS, TERMS, find
-    from apportion.features.model_hub import mesh
+    from apportion.foundation.model_hub import mesh
 
     mesh_here = mesh.find_mesh()
     rows = [
@@ -78,7 +78,7 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
     ~/.cache/apportion.
     """
     from apportion.features.emotion_model.published import TERMS, fetch, find, pinned
-    from apportion.features.model_hub.mesh import MESH
+    from apportion.foundation.model_hub.mesh import MESH
 
     if sources and url is not None:
         raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
@@ -100,7 +100,7 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
 
 
 def _fetch_mesh(sources: tuple[Path, ...], index: str | None) -> None:
-    from apportion.features.model_hub import mesh
+    from apportion.foundation.model_hub import mesh
 
     click.echo(f"terms: {mesh.TERMS}")
     here = mesh.find_mesh()
@@ -118,7 +118,7 @@ def path_command(name: str) -> None:
     """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
     from apportion.features.emotion_model.choice import is_there, resolve_emotion_model
     from apportion.features.emotion_model.published import find, pinned, place
-    from apportion.features.model_hub.mesh import MESH, find_mesh, mesh_state
+    from apportion.foundation.model_hub.mesh import MESH, find_mesh, mesh_state
     from apportion.features.settings import AUTO
     from apportion.foundation.errors import InputError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from apportion.features.model_hub.mesh import MESH, find_mesh
+from apportion.foundation.model_hub.mesh import MESH, find_mesh
 from apportion.features.settings import AUTO, FeatureSettings
 
 Backend = Literal["haar", "yunet", "mesh", "mediapipe"]

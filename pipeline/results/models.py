@@ -53,8 +53,8 @@ def _of_faces(emotion: str) -> Iterator[Model]:
     from apportion.features.emotion_model.choice import resolve_emotion_model
     from apportion.features.emotion_model.published import MODELS
     from apportion.features.emotion_model.published import TERMS as EMOTION_TERMS
-    from apportion.features.model_hub.mesh import TERMS as MESH_TERMS
-    from apportion.features.model_hub.mesh import find_mesh, mesh_files
+    from apportion.foundation.model_hub.mesh import TERMS as MESH_TERMS
+    from apportion.foundation.model_hub.mesh import find_mesh, mesh_files
 
     path = resolve_emotion_model(emotion)
     if path is not None:

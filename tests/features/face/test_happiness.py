@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from apportion.features.face.happiness import EMOTIONS, SIDE_PX, HappinessNetwork, _Conv, _Separable, face_square
-from apportion.features.model_hub.mesh import HAPPY
+from apportion.foundation.model_hub.mesh import HAPPY
 from apportion.foundation.errors import InputError
 from tests.features.face.mesh.networks_here import CACHE
 

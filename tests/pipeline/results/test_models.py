@@ -47,7 +47,7 @@ def test_a_face_s_models_and_what_nobody_says(tmp_path, monkeypatch):
     for path in (emotion, prior, tmp_path / "own.onnx"):
         path.write_bytes(path.name.encode())
     prior.with_suffix(".json").write_text(json.dumps([1]))
-    monkeypatch.setattr("apportion.features.model_hub.mesh.find_mesh", lambda: tmp_path)
+    monkeypatch.setattr("apportion.foundation.model_hub.mesh.find_mesh", lambda: tmp_path)
     found = of(
         tmp_path,
         filmed=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apportion.features.model_hub.mesh import find_mesh
+from apportion.foundation.model_hub.mesh import find_mesh
 from apportion.foundation.cache_dir import cache_folder
 
 FOUND = find_mesh()

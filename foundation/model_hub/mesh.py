@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apportion.features.model_hub.download import fetching
-from apportion.features.model_hub.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
+from apportion.foundation.model_hub.download import fetching
+from apportion.foundation.model_hub.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_file, remembered_digest, write_atomically
 from apportion.foundation.truncate import listed
 
 if TYPE_CHECKING:
-    from apportion.features.model_hub.download import Progress
+    from apportion.foundation.model_hub.download import Progress
 
 MESH = "mesh"
 """The name under which they are fetched."""

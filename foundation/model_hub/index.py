@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from apportion.features.model_hub.download import DownloadError, download
+from apportion.foundation.model_hub.download import DownloadError, download
 from apportion.foundation.errors import InputError
 
 PYPI = "https://pypi.org/simple"

