@@ -11,7 +11,8 @@ from apportion.decompose.method import SessionMethod
 from apportion.decompose.methods import METHODS
 from apportion.environments.role_assignment import BY_RULES, SELF
 from apportion.foundation.did_you_mean import did_you_mean
-from apportion.foundation.files import found_from, last_name, model_digest, remembered_digest
+from apportion.foundation.files import found_from, last_name, remembered_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.foundation.settings import Settings
 from apportion.foundation.truncate import listed
 

@@ -118,9 +118,9 @@ def path_command(name: str) -> None:
     """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
     from apportion.features.emotion_model.choice import is_there, resolve_emotion_model
     from apportion.features.emotion_model.published import find, pinned, place
-    from apportion.foundation.model_hub.mesh import MESH, find_mesh, mesh_state
     from apportion.features.settings import AUTO
     from apportion.foundation.errors import InputError
+    from apportion.foundation.model_hub.mesh import MESH, find_mesh, mesh_state
 
     if name == MESH:
         if find_mesh() is None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apportion.features.emotion_model.sidecar import EmotionSidecar, sidecar_path
-from apportion.foundation.model_hub.download import fetching
-from apportion.foundation.model_hub.mesh import MESH
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_file, place_file, write_atomically
+from apportion.foundation.model_hub.download import fetching
+from apportion.foundation.model_hub.mesh import MESH
 
 if TYPE_CHECKING:
     from apportion.foundation.model_hub.download import Progress

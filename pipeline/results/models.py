@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from apportion.decompose.methods import REACTIONS_EN, find_method
-from apportion.foundation.files import at_home, file_digest, last_name, model_digest, remembered_digest
+from apportion.foundation.files import at_home, file_digest, last_name, remembered_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.pipeline.config import Config
 from apportion.reward_model.settings import MINILM
 

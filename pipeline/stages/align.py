@@ -12,7 +12,7 @@ from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
 from apportion.foundation.errors import InputError, errors_called
-from apportion.foundation.files import is_folder_name, model_digest
+from apportion.foundation.model_hub.names import is_folder_name, model_digest
 from apportion.foundation.optional_packages import check_extra
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work

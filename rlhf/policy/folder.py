@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import at_home, check_path, is_folder_name, place_folder, temporary_name
+from apportion.foundation.files import at_home, check_path, place_folder, temporary_name
+from apportion.foundation.model_hub.names import is_folder_name
 from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 

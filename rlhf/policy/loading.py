@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import at_home, check_path, is_folder_name
+from apportion.foundation.files import at_home, check_path
+from apportion.foundation.model_hub.names import is_folder_name
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.foundation.files import model_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, window_of
 from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy_settings import Placement, Window

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from apportion.foundation.errors import InputError
 from apportion.foundation.model_hub import mesh
 from apportion.foundation.model_hub.download import DownloadError
 from apportion.foundation.model_hub.index import PYPI, index_address
@@ -25,7 +26,6 @@ from apportion.foundation.model_hub.mesh import (
     wheels_wanted,
 )
 from apportion.foundation.model_hub.wheel import WheelFile
-from apportion.foundation.errors import InputError
 from tests.foundation.model_hub.file_server import FileServer, file_server
 
 WHEEL, OTHER = MEDIAPIPE.name, FER.name

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from apportion.foundation.files import file_digest, model_digest
+from apportion.foundation.files import file_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.pipeline.config import Config
 from apportion.pipeline.results import models
 from apportion.pipeline.results.models import models_of
