@@ -11,7 +11,8 @@ from apportion.decompose.method import SessionMethod
 from apportion.decompose.methods import METHODS
 from apportion.environments.role_assignment import BY_RULES, SELF
 from apportion.foundation.did_you_mean import did_you_mean
-from apportion.foundation.files import found_from, last_name, model_digest, remembered_digest
+from apportion.foundation.files import found_from, last_name, remembered_digest
+from apportion.foundation.model_hub.names import model_digest, model_found_from
 from apportion.foundation.settings import Settings
 from apportion.foundation.truncate import listed
 
@@ -223,13 +224,10 @@ class InfluenceSettings(Settings):
 
     def found_from(self, base: Path) -> Self:
         """A copy whose folders and files are found from ``base``."""
-
-        def placed(name: str | None) -> str | None:
-            path = found_from(base, name) if name else None
-            return str(path) if path is not None and path.is_dir() else name
-
-        intents = self.intents and found_from(base, self.intents)
-        changes = {"model": placed(self.model), "tokenizer": placed(self.tokenizer), "intents": intents}
+        changes: dict[str, Any] = {"intents": self.intents and found_from(base, self.intents)}
+        for key in ("model", "tokenizer"):
+            name = getattr(self, key)
+            changes[key] = name and model_found_from(base, name)
         return self.model_copy(update=changes)
 
     def shown(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from apportion.corpus.schema import REWARDS
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest, locked, write_atomically
+from apportion.foundation.model_hub.names import model_folder
 from apportion.reward_model.config import RewardModelConfig
 
 VERSION = 2
@@ -106,7 +107,7 @@ def identity_of(
         for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in READ):
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
             digest.update(bytes.fromhex(file_digest(path)))
-    backbone = Path(config.backbone)
+    backbone = model_folder(config.backbone)
     if (config.freeze_backbone or config.lora_rank) and backbone.is_dir():
         stats = [(path.name, path.stat()) for path in sorted(backbone.iterdir()) if path.is_file()]
         digest.update(json.dumps([[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]).encode())

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from apportion.foundation.files import last_name, model_found_from
+from apportion.foundation.files import last_name
+from apportion.foundation.model_hub.names import model_found_from
 from apportion.foundation.settings import Preset, PresetSettings, PublishedValue
 
 _E = "appendix E, reward function training"

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import found_from, last_name, model_found_from
+from apportion.foundation.files import found_from, last_name
+from apportion.foundation.model_hub.names import model_found_from
 from apportion.foundation.settings import Preset, PresetSettings
 from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, AlgorithmName, listed, readers, unrewarded
 from apportion.rlhf.plugins import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin

@@ -10,6 +10,7 @@ from apportion.decompose.method import ObjectiveMethod, PredictedReaction
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import taught_by
 from apportion.decompose.settings_key import settings_identity
+from apportion.foundation.model_hub.names import files_identity
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
@@ -33,7 +34,9 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {"rating": config.rating, "threads": config.run.threads, **config.train_reward.in_key(), **_reading(config)}
+    read_by = files_identity("backbone_files", config.train_reward.backbone)
+    values = {**config.train_reward.in_key(), **_reading(config), **read_by}
+    return {"rating": config.rating, "threads": config.run.threads, **values}
 
 
 def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -115,7 +118,8 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
         if not model[name]:
             del model[name]  # Models from before there was a choice stay finished.
     model |= _reading(config)
-    return {"rating": config.rating, "model": model, "threads": config.run.threads}
+    read_by = files_identity("backbone_files", config.train_reward.backbone)
+    return {"rating": config.rating, "model": model, "threads": config.run.threads, **read_by}
 
 
 def _train_reward_settings(config: Config, unit: Unit) -> Mapping[str, Any]:

