@@ -74,7 +74,8 @@ def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
 def fit_baseline(model: RewardModel, data: Dataset, rows: Sequence[int], values: Floats | None = None) -> None:
     """Fit the baseline of ``model`` to ``values`` (N) of the turns of the episodes ``rows``.
 
-    By default they are its own rewards: those are what a policy would be paid, and what the state foretells of them is to be taken off.
+    By default they are its own rewards: those are what a policy would be paid, and what the state foretells of them
+    is to be taken off.
     """
     windows = data.history_windows
     spans = [range(windows.offsets[row], windows.offsets[row + 1]) for row in rows]
