@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 import torch
@@ -43,19 +42,22 @@ class StateBaseline(nn.Module):
 
     @classmethod
     def fit(cls, histories: Tensor, places: Sequence[int], values: Floats, offsets: Sequence[int]) -> StateBaseline:
-        """The baseline of N turns of S episodes, by ridge regression.
+        """The baseline of N turns of S episodes: least squares in the place, ridge regression in the history beside it.
 
-        The penalty is the one of least squared error on episodes that were left out, in five folds over the episodes
-        (fewer where there are fewer; of one episode alone, the largest penalty). ``histories`` [shape=(N, h)] are
-        their embeddings, ``places`` (N) how many of the target's turns came before, ``values`` (N) the rewards;
-        episode i has the turns ``offsets[i]:offsets[i + 1]`` (S + 1).
+        What is left of the values is then uncorrelated with the place over these turns. The penalty is the one of least
+        squared error on episodes that were left out, in five folds over the episodes (fewer where there are fewer; of
+        one episode alone, the largest penalty). ``histories`` [shape=(N, h)] are their embeddings, ``places`` (N) how
+        many of the target's turns came before, ``values`` (N) the rewards; episode i has the turns
+        ``offsets[i]:offsets[i + 1]`` (S + 1).
         """
         made = cls(histories.shape[1])
+        if not len(values):
+            return made
         features = _features(histories, places).numpy()
         mean, scale = features.mean(axis=0), features.std(axis=0)
         scale[scale < 1e-6] = np.inf  # A feature that never changes foretells nothing.
         rows, target = (features - mean) / scale, np.asarray(values, dtype=np.float64)
-        weight, bias = _ridge(rows, target, _best_penalty(rows, target, np.asarray(offsets)))
+        ((weight, bias),) = _ridges(rows, target, (_best_penalty(rows, target, np.asarray(offsets)),))
         for name, given in (("mean", mean), ("scale", np.where(np.isinf(scale), 1.0, scale)), ("weight", weight)):
             getattr(made, name).copy_(torch.from_numpy(given))
         made.bias.fill_(bias)
@@ -102,22 +104,20 @@ def _best_penalty(rows: NDArray[np.float64], target: NDArray[np.float64], offset
     return PENALTIES[int(np.argmin(errors))]
 
 
-def _ridge(rows: NDArray[np.float64], target: NDArray[np.float64], penalty: float) -> tuple[NDArray[np.float64], float]:
-    return _ridges(rows, target, (penalty,))[0]
-
-
 def _ridges(
     rows: NDArray[np.float64], target: NDArray[np.float64], penalties: Sequence[float]
 ) -> list[tuple[NDArray[np.float64], float]]:
-    """Weights and intercept for each penalty, from one decomposition; the intercept is not shrunk."""
-    if not len(rows):
-        return [(np.zeros(rows.shape[1]), 0.0) for _ in penalties]
+    """Weights and intercept for each penalty, which is on the weights of the history alone."""
     centre, level = rows.mean(axis=0), float(target.mean())
-    away = rows - centre
-    sizes, axes = np.linalg.eigh(away.T @ away)
-    along = axes.T @ (away.T @ (target - level))
+    history, place = np.split(rows - centre, [-PLACE], axis=1)
+    solve = np.linalg.pinv(place)
+    # What the place does not explain of either (Frisch, Waugh and Lovell).
+    left, wanted = history - place @ (solve @ history), target - level - place @ (solve @ (target - level))
+    sizes, axes = np.linalg.eigh(left.T @ left)
+    along = axes.T @ (left.T @ wanted)
     found = []
     for penalty in penalties:
-        weight = cast(NDArray[np.float64], axes @ (along / (np.clip(sizes, 0.0, None) + penalty)))
+        of_history = axes @ (along / (np.clip(sizes, 0.0, None) + penalty))
+        weight = np.concatenate([of_history, solve @ (target - level - history @ of_history)])
         found.append((weight, level - float(centre @ weight)))
     return found
