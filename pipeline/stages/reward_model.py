@@ -168,6 +168,7 @@ EMBED = Stage(
     _embed,
     needs=(),
     per="session",
+    version=2,
     help="Embed every turn with the frozen backbone of the reward model.",
     settings=_embed_settings,
     applies=_is_embedded,

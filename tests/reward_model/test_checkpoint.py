@@ -72,9 +72,10 @@ def test_a_missing_folder_says_how_to_make_one(tmp_path: Path) -> None:
         ("{", "not valid JSON"),
         ("[]", "model_type is 'list'"),
         ('{"model_type": "bert"}', "model_type is 'bert'; .*a checkpoint of something else"),
-        ('{"model_type": "apportion-reward-model", "backbone": ""}', "backbone = ''"),
+        ('{"model_type": "apportion-reward-model", "backbone": "", "heads": 1}', "backbone = ''"),
         ({"reward_scale": 0.0}, "reward_scale"),
         ({"extra": 1}, "extra"),
+        ('{"model_type": "apportion-reward-model", "backbone": "minilm"}', "no 'heads'; the model is of an earlier"),
     ],
 )
 def test_a_configuration_of_something_else_is_refused(text: str | dict[str, float], problem: str, saved: Path) -> None:
@@ -99,11 +100,11 @@ def test_missing_and_damaged_weights_are_named(saved: Path) -> None:
 def test_weights_of_another_architecture_are_refused(change: str, saved: Path) -> None:
     weights = load_file(saved / "model.safetensors")
     if change == "missing":
-        del weights["head.1.weight"]
+        del weights["head.last_weight"]
     elif change == "extra":
         weights["encoder.weight"] = torch.zeros(1)
     else:
-        weights["head.1.weight"] = torch.zeros(3, 3)
+        weights["head.last_weight"] = torch.zeros(3, 3)
     save_file(weights, saved / "model.safetensors")
     with pytest.raises(InputError, match="weights of another architecture"):
         RewardModel.from_pretrained(saved)

@@ -235,7 +235,7 @@ def test_the_papers_backbones_are_loaded_by_name_as_summarizers_are_saved(cache:
         model = RewardModel.new(settings, backbone.width, 0, backbone)
         assert type(backbone.encoder).__name__ == "BartModel"
         assert float(next(iter(backbone.encoder.state_dict().values())).sum()) == pytest.approx(sums[name])
-        assert model.score_windows([("A : train ?", "yes")])[0] == 0.0  # The untrained head gives the mean.
+        assert model.score_windows([("A : train ?", "yes")]).reward[0] == 0.0  # The untrained head gives the mean.
     assert sums[NAMES[0]] != pytest.approx(sums[NAMES[1]])
 
 
