@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,9 +18,9 @@ nothing of the values, rewards keep a sign and a size, and cost a predicted scor
 
 
 def level(
-    windows: HistoryWindows, values: Floats, episodes: SplitEpisodes, rows: list[int]
+    windows: HistoryWindows, values: Floats, episodes: SplitEpisodes, rows: Sequence[int]
 ) -> tuple[float, float, float]:
-    """(centre, factor, offset) of rewards r_t = factor * (value_t - centre), whose sum and ``offset`` predict the score.
+    """(centre, factor, offset) of rewards r_t = factor * (value_t - centre): their sum and offset predict the score.
 
     The factor is the slope of the scores of the sessions ``rows`` on the sums of what ``values`` [shape=(N,)] are above
     their mean, shrunk by its own standard error: b * b^2 / (b^2 + se^2) (as James and Stein shrink), and not below
@@ -31,9 +32,8 @@ def level(
     scores = np.array([scores_of[windows.keys[row]] for row in rows], dtype=np.float64)
     if not np.isfinite(scores).all():
         place = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise UnitError(
-            f"session {windows.keys[rows[place]][0]}: score {scores[place]}; it must be finite. Correct it in `ratings`."
-        )
+        name = windows.keys[rows[place]][0]
+        raise UnitError(f"session {name}: score {scores[place]}; it must be finite. Correct it in `ratings`.")
     turns = [slice(windows.offsets[row], windows.offsets[row + 1]) for row in rows]
     centre = float(np.mean(np.concatenate([np.zeros(0), *(values[of] for of in turns)]))) if turns else 0.0
     sums = np.array([float(np.sum(values[of] - centre)) for of in turns])

@@ -47,8 +47,8 @@ class Lesson:
     """What a reward model is taught.
 
     ``rewards``: REWARDS schema, one method and one seed; a turn whose ``reward`` is null, and an episode that it does
-    not hold, are scored, not learnt from. ``episodes``: ``train`` is learnt from, ``validation`` stops the training; all
-    of them are scored. ``embeddings``: of all turns, for a frozen backbone
+    not hold, are scored, not learnt from. ``episodes``: ``train`` is learnt from, ``validation`` stops the training;
+    all of them are scored. ``embeddings``: of all turns, for a frozen backbone
     (`apportion.reward_model.network.embed.embed_session`); made here where it is None. ``score_offset``: what a
     predicted session score adds to the sum of its rewards; None for values in units of their own, which the training
     sessions' scores bring to a level (`apportion.reward_model.learning.calibration`).
@@ -74,8 +74,8 @@ class Learnt:
 
 
 class TrainedRewardModel(NamedTuple):
-    """``scores`` (REWARDS schema) have ``reward``, ``sd`` and ``advantage`` of every turn; ``history`` has step (epoch),
-    metric and value."""
+    """``scores`` (REWARDS schema) have ``reward``, ``sd`` and ``advantage`` of every turn; ``history`` has step
+    (epoch), metric and value."""
 
     scores: pa.Table
     history: pa.Table
