@@ -82,7 +82,7 @@ def fit_baseline(model: RewardModel, data: Dataset, rows: Sequence[int], values:
     turns = torch.tensor([turn for span in spans for turn in span], dtype=torch.int64)
     model.eval()
     with torch.inference_mode():
-        parts = [(data.inputs.embed(model, part), part.tolist()) for part in turns.split(TURNS_AT_ONCE)]
+        parts = [(data.inputs.embed(model, part), part.tolist()) for part in torch.split(turns, TURNS_AT_ONCE)]
         read = [model.histories(embedded, [windows.pairs[i] for i in part]) for embedded, part in parts]
     given = (predict(model, data) if values is None else values)[turns.numpy()]
     places = [place for span in spans for place in range(len(span))]
@@ -91,7 +91,7 @@ def fit_baseline(model: RewardModel, data: Dataset, rows: Sequence[int], values:
 
 def _in_parts(data: Dataset) -> tuple[Tensor, ...]:
     turns = torch.arange(data.history_windows.offsets[-1])
-    return turns.split(TURNS_AT_ONCE) if len(turns) else ()
+    return torch.split(turns, TURNS_AT_ONCE) if len(turns) else ()
 
 
 def best_epoch(history: Sequence[EpochRow]) -> EpochRow:
