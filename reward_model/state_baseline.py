@@ -56,11 +56,17 @@ class StateBaseline(nn.Module):
         features = _features(histories, places).numpy()
         mean, scale = features.mean(axis=0), features.std(axis=0)
         scale[scale < 1e-6] = np.inf  # A feature that never changes foretells nothing.
-        rows, target = (features - mean) / scale, np.asarray(values, dtype=np.float64)
-        ((weight, bias),) = _ridges(rows, target, (_best_penalty(rows, target, np.asarray(offsets)),))
+        rows = np.column_stack([np.ones(len(features)), (features - mean) / scale, values])
+        products = _products_of_folds(rows, offsets)
+        whole = products.sum(axis=0)
+        errors = np.zeros(len(PENALTIES))
+        for held in products if len(products) > 1 else ():
+            errors += [_squared_error(weights, held) for weights in _ridges(whole - held, PENALTIES)]
+        best = PENALTIES[int(np.argmin(errors))] if errors.any() else PENALTIES[-1]
+        ((bias, *weight),) = _ridges(whole, (best,))
         for name, given in (("mean", mean), ("scale", np.where(np.isinf(scale), 1.0, scale)), ("weight", weight)):
-            getattr(made, name).copy_(torch.from_numpy(given))
-        made.bias.fill_(bias)
+            getattr(made, name).copy_(torch.tensor(given))
+        made.bias.fill_(float(bias))
         return made
 
     def forward(self, histories: Tensor, places: Sequence[int]) -> Tensor:
@@ -88,36 +94,32 @@ def embed_histories(pairs: Sequence[Pair], history_turns: int) -> Tensor:
 
 def _features(histories: Tensor, places: Sequence[int]) -> Tensor:
     k = torch.tensor(places, dtype=torch.float64)
-    return torch.cat([histories.double().cpu(), torch.stack([k, torch.log1p(k), (k == 0).double()], dim=1)], dim=1)
+    return torch.cat([torch.stack([k, torch.log1p(k), (k == 0).double()], dim=1), histories.double().cpu()], dim=1)
 
 
-def _best_penalty(rows: NDArray[np.float64], target: NDArray[np.float64], offsets: NDArray[np.int64]) -> float:
+def _products_of_folds(rows: NDArray[np.float64], offsets: Sequence[int]) -> NDArray[np.float64]:
+    """Sums of products of columns [shape=(F, C, C)] of the rows of each fold: all that least squares needs of them."""
     episode = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    folds = min(FOLDS, len(offsets) - 1)
-    if folds < 2:
-        return PENALTIES[-1]
-    errors = np.zeros(len(PENALTIES))
-    for fold in range(folds):
-        out = episode % folds == fold
-        fitted = _ridges(rows[~out], target[~out], PENALTIES)
-        errors += [np.sum((target[out] - rows[out] @ weight - bias) ** 2) for weight, bias in fitted]
-    return PENALTIES[int(np.argmin(errors))]
+    folds = [rows[episode % FOLDS == fold] for fold in range(min(FOLDS, len(offsets) - 1))]
+    return np.stack([part.T @ part for part in folds])
 
 
-def _ridges(
-    rows: NDArray[np.float64], target: NDArray[np.float64], penalties: Sequence[float]
-) -> list[tuple[NDArray[np.float64], float]]:
-    """Weights and intercept for each penalty, which is on the weights of the history alone."""
-    centre, level = rows.mean(axis=0), float(target.mean())
-    history, place = np.split(rows - centre, [-PLACE], axis=1)
-    solve = np.linalg.pinv(place)
-    # What the place does not explain of either (Frisch, Waugh and Lovell).
-    left, wanted = history - place @ (solve @ history), target - level - place @ (solve @ (target - level))
-    sizes, axes = np.linalg.eigh(left.T @ left)
-    along = axes.T @ (left.T @ wanted)
-    found = []
-    for penalty in penalties:
-        of_history = axes @ (along / (np.clip(sizes, 0.0, None) + penalty))
-        weight = np.concatenate([of_history, solve @ (target - level - history @ of_history)])
-        found.append((weight, level - float(centre @ weight)))
-    return found
+def _squared_error(weights: NDArray[np.float64], products: NDArray[np.float64]) -> float:
+    residual = np.append(-weights, 1.0)
+    return float(residual @ products @ residual)
+
+
+def _ridges(products: NDArray[np.float64], penalties: Sequence[float]) -> list[NDArray[np.float64]]:
+    """Weights of 1, the place and the history for each penalty, which is on those of the history alone.
+
+    ``products`` are of these columns and of the target, which is the last one.
+    """
+    plain, history = slice(0, 1 + PLACE), slice(1 + PLACE, -1)
+    solve = np.linalg.pinv(products[plain, plain], rcond=1e-10, hermitian=True)
+    # What the plain columns do not explain of either (Frisch, Waugh and Lovell).
+    of_history, of_target = solve @ products[plain, history], solve @ products[plain, -1]
+    left = products[history, history] - products[history, plain] @ of_history
+    sizes, axes = np.linalg.eigh(left)
+    along = axes.T @ (products[history, -1] - products[history, plain] @ of_target)
+    weights = [axes @ (along / (np.clip(sizes, 0.0, None) + penalty)) for penalty in penalties]
+    return [np.concatenate([of_target - of_history @ one, one]) for one in weights]
