@@ -139,5 +139,5 @@ def test_a_frozen_pooled_minilm_reads_the_history_from_the_turns_own_embedding()
 
 def test_a_penalty_on_the_spread_of_one_head_is_refused(bert: Path, tmp_path: Path) -> None:
     random_head(small(bert)).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="align.sd_penalty = 0.5: the reward model .* has one head"):
+    with pytest.raises(InputError, match=r"align\.sd_penalty = 0\.5: the reward model .* has one head"):
         ModelReward(tmp_path, sd_penalty=0.5)
