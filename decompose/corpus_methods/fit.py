@@ -101,10 +101,10 @@ def train_directly(
 ) -> DirectModel:
     """Train r_theta on ``method``'s objective, save it into ``out`` and score every target turn from text alone.
 
-    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with one head, the
-    same settings and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that predicts
-    returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue without a
-    score has none. Its network reads whole dialogues and is not saved.
+    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with one head, the same
+    settings and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that
+    predicts returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue
+    without a score has none. Its network reads whole dialogues and is not saved.
 
     - ``called``: What the column ``method`` of the scores holds.
     - The others: As of `apportion.decompose.corpus_methods.fit.fit_decomposer`.
