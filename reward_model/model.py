@@ -231,7 +231,8 @@ class RewardModel(nn.Module):
         Raises InputError: A message without role or content, or of another role than user, assistant or system.
         """
         turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
-        return self.score_dialogue(said_in_chat(turn for turn in turns if turn is not None)).reward.tolist()
+        rewards: list[float] = self.score_dialogue(said_in_chat(filter(None, turns))).reward.tolist()
+        return rewards
 
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
