@@ -52,7 +52,10 @@ class StateBaseline(nn.Module):
         - ``places`` (N): How many of the target's turns came before. ``values`` (float64 [shape=(N,)]): The rewards.
         - ``offsets`` (S + 1): Episode i has the turns ``offsets[i]:offsets[i + 1]``.
         """
-        made, features = cls(), _features(contexts, places).numpy()
+        made = cls()
+        if not len(values):
+            return made
+        features = _features(contexts, places).numpy()
         mean, scale = features.mean(axis=0), features.std(axis=0)
         scale[scale < 1e-6] = np.inf  # A feature that never changes foretells nothing.
         rows, target = (features - mean) / scale, np.asarray(values, dtype=np.float64)
@@ -60,10 +63,13 @@ class StateBaseline(nn.Module):
         penalty, left_out = _best_penalty(rows, target, episode)
         ((weight, bias),) = _ridges(rows, target, (penalty,))
         steps = _of_episodes(np.column_stack([left_out, rows[:, -PLACE:]]), episode)
-        factor, *of_place = np.linalg.lstsq(steps, _of_episodes(target[:, None], episode)[:, 0], rcond=1e-8)[0]
-        weight = max(0.0, factor) * weight
+        goal = _of_episodes(target[:, None], episode)[:, 0]
+        factor, *of_place = np.linalg.lstsq(steps, goal, rcond=1e-8)[0]
+        if factor < 0:
+            factor, of_place = 0.0, np.linalg.lstsq(steps[:, 1:], goal, rcond=1e-8)[0]
+        weight = factor * weight
         weight[-PLACE:] += of_place
-        for name, given in (("mean", mean), ("scale", scale), ("weight", weight)):
+        for name, given in (("mean", mean), ("scale", np.where(np.isinf(scale), 1.0, scale)), ("weight", weight)):
             getattr(made, name).copy_(torch.from_numpy(given))
         made.bias.fill_(bias)
         return made

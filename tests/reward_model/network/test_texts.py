@@ -74,7 +74,7 @@ def test_a_row_for_each_target_turn_of_each_episode(bert: Path) -> None:
     assert table.column_names == EMBEDDINGS.arrow.names
     assert table.column("turn").to_pylist() == [1, 2, 1, 2]
     assert table.column("rater").to_pylist() == ["user", "user", "judge", "judge"]
-    assert table.schema.field("embedding").type == pa.list_(pa.float32(), 32)
+    assert table.schema.field("embedding").type == pa.list_(pa.float32(), 48)
     vectors = table.column("embedding").to_pylist()
     assert vectors[:2] == vectors[2:]
     assert vectors[0] != vectors[1]
