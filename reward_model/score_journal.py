@@ -18,7 +18,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest, locked, write_atomically
 from apportion.reward_model.config import RewardModelConfig
 
-VERSION = 1
+VERSION = 2
 READ = (".parquet", ".jsonl", ".json", ".safetensors")
 """Files of a model and of a corpus that scores depend on; not its recordings."""
 

@@ -18,7 +18,7 @@ from apportion.decompose.settings_key import configured
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import turn_values
-from apportion.reward_model.learning.distillation import training_figures
+from apportion.reward_model.learning.distillation import save_trained
 from apportion.reward_model.learning.training import history_table
 from apportion.reward_model.model import RewardModel
 
@@ -118,7 +118,7 @@ def train_directly(
     found = learned(declared, data, config, progress, state)
     model = found.training.model
     if type(model) is RewardModel:  # A subclass is another architecture, which `from_pretrained` does not make.
-        model.save_pretrained(out, training_figures(found.history, found.training))
+        save_trained(found.training, found.history, data.episodes.all, out)
     rewards = found.rewards(scores_known=False)
     scores = turn_values(found.history_windows, "reward", rewards, called, config.seed)
     return DirectModel(scores, history_table(found.history), found.score_offset)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from apportion.corpus.session import EpisodeKey
+from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
@@ -27,9 +28,13 @@ from apportion.reward_model.learning.dataset import (
 )
 from apportion.reward_model.learning.loop import EpochRow, Training
 from apportion.reward_model.learning.objective import TurnMSE
-from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
+from apportion.reward_model.learning.training import TURNS_AT_ONCE, best_epoch, history_table, predict, train
 from apportion.reward_model.model import RewardModel
+from apportion.reward_model.out_of_domain import REFERENCE_BYTES, Domain, evenly
 from apportion.reward_model.settings import RewardModelSettings
+
+HELD_OUT_TURNS = 2000
+"""Most turns that tell how far a turn may be from those that taught the model."""
 
 
 def train_reward_model(
@@ -74,7 +79,7 @@ def train_reward_model(
     model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, score_offset)
     training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
     history = train(training, progress, state)
-    model.save_pretrained(out, training_figures(history, training))
+    save_trained(training, history, episodes.all, out)
     return turn_values(windows, "reward", predict(model, data).tolist(), method, taught_seed), history_table(history)
 
 
@@ -109,6 +114,40 @@ def _reward(
 
 def _turns(windows: HistoryWindows, row: int) -> slice:
     return slice(windows.offsets[row], windows.offsets[row + 1])
+
+
+def save_trained(training: Training, history: Sequence[EpochRow], episodes: Iterable[Episode], out: Path) -> None:
+    """Write the trained model into ``out``, with what its training turns were like and the figures of its card.
+
+    ``episodes``: those of ``training.data``, for the languages that are spoken in them.
+    """
+    model, windows, (train_rows, held_out) = training.model, training.data.history_windows, training.rows
+    if not held_out:  # Where nothing validates, one in five training sessions tells how far a turn may be.
+        held_out = train_rows[4::5]
+    language = {episode.key: episode.language for episode in episodes}
+    learnt = sorted(set(train_rows) - set(held_out))
+    turns = [turn for row in train_rows for turn in range(*windows.offsets[row : row + 2])]
+    model.domain = Domain.of(
+        _embedded(training, learnt, REFERENCE_BYTES // model.config.width),
+        _embedded(training, held_out, HELD_OUT_TURNS),
+        [windows.pairs[turn][1] for turn in turns],
+        [language[windows.keys[row]] for row in train_rows],
+    )
+    model.save_pretrained(out, training_figures(history, training))
+
+
+def _embedded(training: Training, rows: Sequence[int], most: int) -> NDArray[np.float32]:
+    """At most ``most`` turns of some episodes, evenly over them, as the model embeds them [shape=(N, d)]."""
+    windows = training.data.history_windows
+    turns = np.array([turn for row in rows for turn in range(*windows.offsets[row : row + 2])], dtype=np.int64)
+    chosen = torch.from_numpy(turns[evenly(len(turns), most)])
+    found = [torch.zeros(0, training.model.config.width)]
+    training.model.eval()
+    with torch.inference_mode():
+        for start in range(0, len(chosen), TURNS_AT_ONCE):
+            found.append(training.data.inputs.embed(training.model, chosen[start : start + TURNS_AT_ONCE]))
+    embeddings: NDArray[np.float32] = torch.cat(found).float().numpy()
+    return embeddings
 
 
 def training_figures(history: Sequence[EpochRow], training: Training) -> dict[str, float]:
