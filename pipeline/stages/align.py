@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,12 @@ from apportion.corpus.targets import answered_episodes, credited
 from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
-from apportion.foundation.errors import InputError, errors_called
+from apportion.foundation.errors import InputError, UnitError, errors_called
 from apportion.foundation.files import is_folder_name, model_digest
 from apportion.foundation.optional_packages import check_extra
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.results.model_agreement import ModelAgreement
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
 from apportion.rlhf.plugins import REWARD_MODEL
@@ -24,11 +25,13 @@ from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment
 
 if TYPE_CHECKING:
+    from apportion.pipeline.engine.store import Artifact
     from apportion.rlhf.training.job import Job
 
 
 def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A policy, fine-tuned against the reward model of one method."""
+    _check_agreement(agreement_of(config, inputs.artifacts("evaluate")), config)
     fix_threads(config)
     from apportion.rlhf.align import align
     from apportion.rlhf.training.job import Job
@@ -75,6 +78,44 @@ def _reward_model(inputs: Inputs, config: Config) -> Path | None:
     """Another run's, else this one's; None where no session has a score."""
     trained = inputs.artifacts("train-reward")
     return config.align.reward_model or (trained[0].folder / "model" if trained else None)
+
+
+def _check_agreement(agreement: ModelAgreement | None, config: Config) -> None:
+    """Raise UnitError where the reward model is no better than what judges no turn; nothing is known without labels."""
+    if agreement is None or agreement.beats_controls or config.align.anyway:
+        return
+    raise UnitError(
+        f"the reward model {agreement.model!r} is not worth optimising: {agreement.text()}. A policy would learn what "
+        "says nothing of its replies. Choose another one with align.reward_method, teach it by more or other "
+        "dialogues, or train all the same: --anyway, or align.anyway = true."
+    )
+
+
+def agreement_of(config: Config, evaluations: Iterable[Artifact]) -> ModelAgreement | None:
+    """What is known of the reward model that the policy is trained against: by this run or by the one it comes from."""
+    if not _is_judged(config):
+        return None
+    if config.align.reward_model is not None:
+        return ModelAgreement.of_folder(config.align.reward_model)
+    found = (ModelAgreement.of(each.document("evaluation"), aligned_method(config)) for each in evaluations)
+    return next(found, None)
+
+
+def agreement_note(config: Config, evaluations: Iterable[Artifact]) -> str | None:
+    """One line for a policy that was trained against a reward model nothing is known of, or one that is no better."""
+    if not _is_judged(config):
+        return None
+    agreement = agreement_of(config, evaluations)
+    if agreement is None:
+        return (
+            "align: nothing says whether the reward model agrees with people more than controls that judge no turn "
+            "(no held-out turns that people labelled, or no evaluation)."
+        )
+    return None if agreement.beats_controls else f"align: trained anyway (align.anyway): {agreement.text()}."
+
+
+def _is_judged(config: Config) -> bool:
+    return config.align.trainer.needs_reward and config.align.reward == REWARD_MODEL
 
 
 def aligned_method(config: Config) -> str:
@@ -157,6 +198,13 @@ def _trains_its_own(config: Config) -> bool:
     return config.align.reward == REWARD_MODEL and config.align.reward_model is None
 
 
+def _without(config: Config) -> tuple[str, ...]:
+    """Another run's reward model was judged there; and nothing is judged for a policy that is trained anyway."""
+    if not _trains_its_own(config):
+        return ("train-reward", "evaluate")
+    return ("evaluate",) if config.align.anyway or not _is_judged(config) else ()
+
+
 def _check_reward_model(config: Config) -> None:
     """Raise InputError where the reward model is none of this run's and no other's, or reads whole dialogues alone."""
     if config.align.reward != REWARD_MODEL:
@@ -211,12 +259,14 @@ def _check_place(config: Config) -> None:
 ALIGN = Stage(
     "align",
     _align,
-    needs=("split", "train-reward"),
+    needs=("split", "train-reward", "evaluate"),
+    spares=("evaluate",),
+    gates=("evaluate",),
     per="corpus",
     over=("method", "seed"),
     methods=trained_models,
     version=2,
-    without=lambda config: () if _trains_its_own(config) else ("train-reward",),
+    without=_without,
     help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
     settings=_settings,
     applies=_is_aligned,

@@ -1,6 +1,11 @@
+import pytest
+
+from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config, load_config, shown_config
-from apportion.pipeline.engine.stage import Unit
-from apportion.pipeline.stages.align import ALIGN, aligned_method
+from apportion.pipeline.engine.stage import Inputs, Unit, Work
+from apportion.pipeline.engine.store import Store
+from apportion.pipeline.stages.align import ALIGN, agreement_note, aligned_method
+from tests.pipeline.results.test_model_agreement import document, figures
 
 
 def test_the_policy_is_aligned_with_the_chosen_method_or_the_last():
@@ -44,3 +49,31 @@ def test_a_reward_model_is_found_from_the_configuration_and_shown_by_its_name(tm
     assert shown_config(config)["align"]["reward_model"] == "llm-seed0"
     changed = config.with_align(tmp_path, reward_model="near")
     assert changed.align.reward_model == tmp_path / "near"
+
+
+@pytest.mark.parametrize(
+    ("gain", "align", "stops", "note"),
+    [
+        (0.1, {}, False, None),
+        (0.0, {}, True, None),
+        (0.0, {"anyway": True}, False, "align: trained anyway (align.anyway): its reward agrees with people (liked)"),
+        (None, {}, False, "align: nothing says whether the reward model agrees with people more than controls"),
+        (0.0, {"algorithm": "sft"}, False, None),
+    ],
+)
+def test_a_reward_model_that_is_no_better_than_a_control_is_refused(tmp_path, gain, align, stops, note):
+    row = {} if gain is None else figures({"place": gain})
+    store = Store(tmp_path)
+    out = store.scratch()
+    store.commit("evaluate", "k", out, {}, {"evaluation": document(**row)})
+    evaluated = store.find("evaluate", "k")
+    config = Config.model_validate({"corpus": "c", "decompose": {"method": "llm"}, "align": align})
+    inputs = Inputs(Unit(None, "llm", 0), (), {"evaluate": {Unit(): evaluated}})
+    with pytest.raises(
+        UnitError, match="not worth optimising.*--anyway" if stops else "no splits of the stage 'split'"
+    ):
+        ALIGN.fn(inputs, config, Work(tmp_path, lambda *step: None))
+    if not stops:
+        told = agreement_note(config, [evaluated])
+        assert told is None if note is None else told.startswith(note)
+    assert ("evaluate" in ALIGN.without(config)) == (align != {})
