@@ -74,8 +74,9 @@ class ModelAgreement:
             [
                 "## Agreement with people",
                 "",
-                f"On {self.figure.get('sessions', '?')} held-out sessions, {what} orders a dialogue's turns as people's",
-                f"`{self.label}` does, with a mean Spearman of {_figure(self.figure)}: {verdict}. Controls judge no turn.",
+                f"On {self.figure.get('sessions', '?')} held-out sessions, {what} orders a dialogue's turns as",
+                f"people's `{self.label}` does with a mean Spearman of {_figure(self.figure)}:",
+                f"{verdict}. Controls judge no turn.",
                 "",
                 "| control | its Spearman | gain over it |",
                 "|---|---|---|",
