@@ -240,9 +240,9 @@ def _of_policy(engine: Engine, result: RunResult) -> tuple[str, ...]:
     """What is to be known of a policy's reward model, where a policy was trained."""
     if not result.counts().get("align", {}).keys() & {"done", "reused"}:
         return ()
-    from apportion.pipeline.stages.align import agreement_note
+    from apportion.pipeline.stages.align import worth_note
 
-    note = agreement_note(engine.config, engine.finished("evaluate").values())
+    note = worth_note(engine.config, engine.finished("evaluate").values())
     return () if note is None else (note,)
 
 

@@ -24,7 +24,7 @@ from apportion.pipeline.engine.provenance import package_versions, quarantine_ro
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
-from apportion.pipeline.results.model_agreement import ModelAgreement
+from apportion.pipeline.results.model_agreement import card_section
 from apportion.pipeline.results.models import models_of
 from apportion.pipeline.results.run_folder import RUBRIC, SLICES, corpus_place, remember_corpus, session_file_name
 from apportion.reward_model.checkpoint import CARD
@@ -59,9 +59,9 @@ def publish(engine: Engine) -> dict[str, int]:
         name = f"{session_file_name(unit.session_id or '')}.parquet"
         _publish_table(output / "frames" / name, [artifact.table("frames")])
     _withdraw(output / "frames", {f"{session_file_name(u.session_id or '')}.parquet" for u in finished["features"]})
-    evaluation = next((artifact.document("evaluation") for artifact in finished["evaluate"].values()), {})
+    evaluation = next((artifact.document("evaluation") for artifact in finished["evaluate"].values()), None)
     for unit, artifact in finished["train-reward"].items():
-        card = _completed_card(artifact, ModelAgreement.of(evaluation, str(unit.method)))
+        card = _completed_card(artifact, evaluation and card_section(evaluation, str(unit.method)))
         _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/", card)
     _publish_projections(output / "projections", finished["rewards"])
     for artifact in finished["align"].values():
@@ -151,12 +151,12 @@ def _publish_projections(folder: Path, finished: dict[Unit, Artifact]) -> None:
             path.unlink()
 
 
-def _completed_card(artifact: Artifact, agreement: ModelAgreement | None) -> dict[str, bytes]:
+def _completed_card(artifact: Artifact, section: str | None) -> dict[str, bytes]:
     """The card of a reward model with what the evaluation, which came later, says of it."""
-    if agreement is None or f"model/{CARD}" not in artifact.files:
+    if not section or f"model/{CARD}" not in artifact.files:
         return {}
     before, use, after = artifact.text(f"model/{CARD}").partition("## Use\n")
-    return {CARD: f"{before}{agreement.section()}{use}{after}".encode()}
+    return {CARD: f"{before}{section}{use}{after}".encode()}
 
 
 def _publish_folder(target: Path, artifact: Artifact, prefix: str, completed: Mapping[str, bytes] = NOTHING) -> None:

@@ -11,12 +11,13 @@ from apportion.corpus.targets import answered_episodes, credited
 from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
+from apportion.evaluation.methods.controls import ControlVerdict, beats_controls
 from apportion.foundation.errors import InputError, UnitError, errors_called
 from apportion.foundation.files import is_folder_name, model_digest
 from apportion.foundation.optional_packages import check_extra
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.results.model_agreement import ModelAgreement
+from apportion.pipeline.results.model_agreement import verdict_of_folder
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
 from apportion.rlhf.plugins import REWARD_MODEL
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A policy, fine-tuned against the reward model of one method."""
-    _check_agreement(agreement_of(config, inputs.artifacts("evaluate")), config)
+    if _is_judged(config):
+        _check_worth(verdict_of(config, inputs.artifacts("evaluate")), config)
     fix_threads(config)
     from apportion.rlhf.align import align
     from apportion.rlhf.training.job import Job
@@ -80,38 +82,38 @@ def _reward_model(inputs: Inputs, config: Config) -> Path | None:
     return config.align.reward_model or (trained[0].folder / "model" if trained else None)
 
 
-def _check_agreement(agreement: ModelAgreement | None, config: Config) -> None:
-    """Raise UnitError where the reward model is no better than what judges no turn; nothing is known without labels."""
-    if agreement is None or agreement.beats_controls or config.align.anyway:
+def _check_worth(verdict: ControlVerdict | None, config: Config) -> None:
+    """Raise UnitError where a control that judges no turn agrees with people as well; without labels nobody knows.
+
+    By the estimate: an interval that holds 0 is told of (`worth_note`) and stops nothing.
+    """
+    if verdict is None or verdict.gain.value > 0 or config.align.anyway:
         return
     raise UnitError(
-        f"the reward model {agreement.model!r} is not worth optimising: {agreement.text()}. A policy would learn what "
-        "says nothing of its replies. Choose another one with align.reward_method, teach it by more or other "
-        "dialogues, or train all the same: --anyway, or align.anyway = true."
+        f"{verdict.text()} Name another one (align.reward_method, or align.reward_model of another run), teach it by "
+        "more dialogues, or train all the same: --anyway, or align.anyway = true."
     )
 
 
-def agreement_of(config: Config, evaluations: Iterable[Artifact]) -> ModelAgreement | None:
+def verdict_of(config: Config, evaluations: Iterable[Artifact]) -> ControlVerdict | None:
     """What is known of the reward model that the policy is trained against: by this run or by the one it comes from."""
-    if not _is_judged(config):
-        return None
     if config.align.reward_model is not None:
-        return ModelAgreement.of_folder(config.align.reward_model)
-    found = (ModelAgreement.of(each.document("evaluation"), aligned_method(config)) for each in evaluations)
+        return verdict_of_folder(config.align.reward_model)
+    found = (beats_controls(each.document("evaluation"), aligned_method(config)) for each in evaluations)
     return next(found, None)
 
 
-def agreement_note(config: Config, evaluations: Iterable[Artifact]) -> str | None:
-    """One line for a policy that was trained against a reward model nothing is known of, or one that is no better."""
+def worth_note(config: Config, evaluations: Iterable[Artifact]) -> str | None:
+    """One line on a policy whose reward model is not shown to be better than controls, or of which nothing is known."""
     if not _is_judged(config):
         return None
-    agreement = agreement_of(config, evaluations)
-    if agreement is None:
+    verdict = verdict_of(config, evaluations)
+    if verdict is None:
         return (
-            "align: nothing says whether the reward model agrees with people more than controls that judge no turn "
-            "(no held-out turns that people labelled, or no evaluation)."
+            "align: nothing says whether its reward model agrees with people more than controls that judge no turn "
+            "(no labels by people of held-out turns, or no evaluation)."
         )
-    return None if agreement.beats_controls else f"align: trained anyway (align.anyway): {agreement.text()}."
+    return None if verdict.beats else f"align: {verdict.text()}"
 
 
 def _is_judged(config: Config) -> bool:

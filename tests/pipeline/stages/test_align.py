@@ -4,8 +4,12 @@ from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Inputs, Unit, Work
 from apportion.pipeline.engine.store import Store
-from apportion.pipeline.stages.align import ALIGN, agreement_note, aligned_method
-from tests.pipeline.results.test_model_agreement import document, figures
+from apportion.pipeline.stages.align import ALIGN, aligned_method, worth_note
+from tests.evaluation.made_up import labels, splits
+from tests.evaluation.methods.test_controls import NAMES, TEST, found
+
+BY_REWARD = labels((name, 2 * i, "x", float(v)) for name in NAMES for i, v in enumerate((1, 3, 5, 4)))
+ONE_TESTED = splits(train=NAMES[:6], test=TEST[:1])
 
 
 def test_the_policy_is_aligned_with_the_chosen_method_or_the_last():
@@ -52,28 +56,29 @@ def test_a_reward_model_is_found_from_the_configuration_and_shown_by_its_name(tm
 
 
 @pytest.mark.parametrize(
-    ("gain", "align", "stops", "note"),
+    ("evaluation", "align", "stops", "note"),
     [
-        (0.1, {}, False, None),
-        (0.0, {}, True, None),
-        (0.0, {"anyway": True}, False, "align: trained anyway (align.anyway): its reward agrees with people (liked)"),
-        (None, {}, False, "align: nothing says whether the reward model agrees with people more than controls"),
-        (0.0, {"algorithm": "sft"}, False, None),
+        ({"turn_labels": BY_REWARD}, {}, False, None),
+        ({"turn_labels": BY_REWARD, "splits": ONE_TESTED}, {}, False, "align: the reward model of m is not shown to"),
+        ({}, {}, True, None),
+        ({}, {"anyway": True}, False, "align: the reward model of m is not shown to agree with people more than"),
+        ({"turn_labels": None}, {}, False, "align: nothing says whether its reward model agrees with people more"),
+        ({}, {"algorithm": "sft"}, False, None),
     ],
 )
-def test_a_reward_model_that_is_no_better_than_a_control_is_refused(tmp_path, gain, align, stops, note):
-    row = {} if gain is None else figures({"place": gain})
+def test_a_reward_model_that_is_no_better_than_a_control_is_refused(
+    tmp_path, monkeypatch, evaluation, align, stops, note
+):
     store = Store(tmp_path)
-    out = store.scratch()
-    store.commit("evaluate", "k", out, {}, {"evaluation": document(**row)})
+    store.commit("evaluate", "k", store.scratch(), {}, {"evaluation": found(**evaluation).to_json()})
     evaluated = store.find("evaluate", "k")
-    config = Config.model_validate({"corpus": "c", "decompose": {"method": "llm"}, "align": align})
-    inputs = Inputs(Unit(None, "llm", 0), (), {"evaluate": {Unit(): evaluated}})
-    with pytest.raises(
-        UnitError, match="not worth optimising.*--anyway" if stops else "no splits of the stage 'split'"
-    ):
+    config = Config.model_validate({"corpus": "c", "align": align})
+    monkeypatch.setattr("apportion.pipeline.stages.align.aligned_method", lambda config: "m")
+    inputs = Inputs(Unit(None, "m", 0), (), {"evaluate": {Unit(): evaluated}})
+    refused = "is not shown to agree.*--anyway" if stops else "no splits of the stage 'split'"
+    with pytest.raises(UnitError, match=refused):
         ALIGN.fn(inputs, config, Work(tmp_path, lambda *step: None))
     if not stops:
-        told = agreement_note(config, [evaluated])
+        told = worth_note(config, [evaluated])
         assert told is None if note is None else told.startswith(note)
     assert ("evaluate" in ALIGN.without(config)) == (align != {})
