@@ -1,4 +1,4 @@
-"""The reward model r_theta(s_t, a_t): a backbone that reads text, and a head that gives one number."""
+"""The reward model r_theta(s_t, a_t): a backbone that reads text, and heads that give a number each."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from apportion.corpus.languages.identifier import spoken_in
 from apportion.corpus.session import Episode
 from apportion.corpus.speaker_labels import TARGET
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
-from apportion.reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
+from apportion.reward_model.checkpoint import (
+    BACKBONE_FOLDER,
+    fill,
+    read_config,
+    read_weights,
+    stored_weights,
+    write_checkpoint,
+)
 from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.heads import Heads
 from apportion.reward_model.history_windows import (
     HistoryWindows,
     Pair,
@@ -30,20 +37,35 @@ from apportion.reward_model.history_windows import (
     said_in_chat,
     window,
 )
-from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone
+from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import embed_episodes, embed_windows
+from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
 from apportion.reward_model.out_of_domain import Domain
-from apportion.reward_model.settings import RewardModelSettings
+from apportion.reward_model.settings import MINILM, RewardModelSettings
+from apportion.reward_model.state_baseline import PLACE, StateBaseline, embed_histories, turns_before
 
 ROLES = ("user", "assistant", "system")
+
+
+class TurnScores(NamedTuple):
+    """What a model says of N turns, each [shape=(N,)] float64 in units of reward.
+
+    ``reward``: r_theta, the mean over its heads. ``sd``: their spread (n - 1), 0 of one head. ``advantage``: the reward
+    less what the state before the turn foretells (`apportion.reward_model.state_baseline`), or, of a model that knows
+    no baseline, less the mean of the rewards that it was trained on: what a policy is paid.
+    """
+
+    reward: Floats
+    sd: Floats
+    advantage: Floats
 
 
 class RewardModel(nn.Module):
     """r_theta of LLM-GELI, section 4.2: it sees the dialogue's text alone, never the rater's behaviour.
 
-    Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the turn rewards it learned:
-    ``config.reward_mean + config.reward_scale * head(embedding)``.
+    Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the turn rewards it learned: the
+    mean over heads of ``config.reward_mean + config.reward_scale * head(embedding)``. ``baseline`` is None until one is
+    fitted.
 
     >>> model = RewardModel.new(RewardModelSettings(), width=768, seed=0, mean=0.5)  # untrained: the mean, always
     >>> model.score([{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}])
@@ -53,17 +75,8 @@ class RewardModel(nn.Module):
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__()
         self.config = config
-        head = nn.Sequential(
-            nn.LayerNorm(config.width),
-            nn.Linear(config.width, config.head_hidden_size),
-            nn.GELU(),
-            nn.Dropout(config.dropout),
-            nn.Linear(config.head_hidden_size, 1),
-        )
-        last = cast(nn.Linear, head[-1])
-        nn.init.zeros_(last.weight)  # Training starts at the mean: the first guess is the best constant one.
-        nn.init.zeros_(last.bias)
-        self.head: nn.Module = head
+        self.head: nn.Module = Heads(config.heads, config.width, config.head_hidden_size, config.dropout)
+        self.baseline: StateBaseline | None = None
         self.trained_backbone = None if config.freeze_backbone else backbone
         self.domain: Domain | None = None
         """What the training turns were like; None of a model that was not trained on turns."""
@@ -119,29 +132,56 @@ class RewardModel(nn.Module):
         self._placed = [copy.deepcopy(self.backbone).to(device)]
         return self
 
+    def members(self, embeddings: Tensor) -> Tensor:
+        """What each head says [shape=(N, E)] of embedded windows [shape=(N, d)], in units of reward."""
+        heads: Tensor = self.head(embeddings)
+        return self.config.reward_mean + self.config.reward_scale * heads
+
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
         """r_theta [shape=(N,)] of embedded windows [shape=(N, d)], in units of reward."""
-        return self.config.reward_mean + self.config.reward_scale * cast(Tensor, self.head(embeddings)).squeeze(-1)
+        return self.members(embeddings).mean(dim=1)
+
+    @torch.inference_mode()
+    def scores(self, embeddings: Tensor, pairs: Sequence[Pair], places: Sequence[int]) -> TurnScores:
+        """The three numbers of N embedded windows [shape=(N, d)]; ``places``: how many of the target's turns before."""
+        members = self.members(embeddings).double().cpu()
+        reward = members.mean(dim=1)
+        sd = members.std(dim=1) if self.config.heads > 1 else torch.zeros_like(reward)
+        foretold: Tensor | float = self.config.reward_mean
+        if self.baseline is not None:
+            foretold = self.baseline(self.histories(embeddings, pairs), places)
+        return TurnScores(reward.numpy(), sd.numpy(), (reward - foretold).numpy())
+
+    def histories(self, embeddings: Tensor, pairs: Sequence[Pair]) -> Tensor:
+        """The histories of embedded windows as the baseline reads them [shape=(N, h)]."""
+        if (self.config.backbone, self.config.scoring) == (MINILM, "pooled"):
+            return embeddings[:, : self.config.width // 2]
+        return embed_histories(pairs, self.config.history_turns)
 
     def window(self, episode: Episode, position: int) -> Pair:
         """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""
         whole = self.config.scoring == "one_pass"
         return window(episode, position, position if whole else self.config.history_turns)
 
-    def score_windows(self, pairs: Sequence[Pair]) -> list[float]:
-        """r_theta of (history, reply) texts; the history is made by `reward_model.history_windows.history_text`."""
+    def score_windows(self, pairs: Sequence[Pair], places: Sequence[int] | None = None) -> TurnScores:
+        """Scores of (history, reply) texts; the history is made by `reward_model.history_windows.history_text`.
+
+        ``places`` are how many of the target's turns came before each reply; where None, those in its history.
+        """
+        self.eval()
         if self.config.scoring == "one_pass":
             encode = self.backbone.dialogues.encode
-            return self._read([encode(said_in(pair), only_last=True) for pair in pairs])
-        self.eval()
-        with torch.inference_mode():
-            return self.of_embeddings(torch.from_numpy(embed_windows(self.backbone, pairs))).tolist()
+            embeddings = self._read([encode(said_in(pair), only_last=True) for pair in pairs])
+        else:
+            embeddings = torch.from_numpy(embed_windows(self.backbone, pairs))
+        return self.scores(embeddings, pairs, [turns_before(pair) for pair in pairs] if places is None else places)
 
-    def score_dialogue(self, said: Sequence[Said]) -> list[float]:
-        """r_theta of the target's T turns among those ``said``: a window for each, or all of them in one pass.
+    def score_dialogue(self, said: Sequence[Said]) -> TurnScores:
+        """Scores of the target's T turns among those ``said``: a window for each, or all of them in one pass.
 
         Warns where one pass over them is more than ``max_tokens``.
         """
+        pairs = self._windows(said)
         if self.config.scoring == "one_pass":
             encoded = self.backbone.dialogues.encode(said)
             if encoded.shortened:
@@ -150,20 +190,21 @@ class RewardModel(nn.Module):
                     "its later turns are scored with the last half of that, or more, as history",
                     stacklevel=2,
                 )
-            return self._read([encoded])
-        return self.score_windows(self._windows(said))
+            return self.scores(self._read([encoded]), pairs, range(len(pairs)))
+        return self.score_windows(pairs, range(len(pairs)))
 
-    def score_last(self, dialogues: Sequence[Sequence[Said]]) -> list[float]:
-        """r_theta of the last turn of each dialogue, which is the target's."""
+    def score_last(self, dialogues: Sequence[Sequence[Said]]) -> TurnScores:
+        """Scores of the last turn of each dialogue, which is the target's."""
         back = None if self.config.scoring == "one_pass" else self.config.history_turns
-        return self.score_windows([last_window(said, back) for said in dialogues])
+        places = [sum(letter == TARGET for letter, _ in said[:-1]) for said in dialogues]
+        return self.score_windows([last_window(said, back) for said in dialogues], places)
 
-    def score_episode(self, episode: Episode) -> NDArray[np.float64]:
-        """r_theta [shape=(T,)] float64 of the target's turns."""
-        return np.array(self.score_dialogue(said_by(episode)), dtype=np.float64)
+    def score_episode(self, episode: Episode) -> Floats:
+        """r_theta [shape=(T,)] of the target's turns."""
+        return self.score_dialogue(said_by(episode)).reward
 
-    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, list[float], list[tuple[str, ...]]]:
-        """The N target turns of some episodes, r_theta of each, and why it is unlike what taught the model.
+    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, TurnScores, list[tuple[str, ...]]]:
+        """The N target turns of some episodes, the scores of each, and why it is unlike what taught the model.
 
         What is equal in them is read once. A turn that is not unlike has no reasons, nor has any where no `domain` is.
         """
@@ -174,8 +215,7 @@ class RewardModel(nn.Module):
         for key, start, end in zip(windows.keys, windows.offsets, windows.offsets[1:], strict=False):
             replies = [reply for _, reply in windows.pairs[start:end]]
             reasons += self._unlike(embeddings[start:end], replies, language[key])
-        with torch.inference_mode():
-            return windows, self.of_embeddings(torch.from_numpy(embeddings)).tolist(), reasons
+        return windows, self.scores(torch.from_numpy(embeddings), windows.pairs, windows.places), reasons
 
     def shortens(self, episode: Episode) -> bool:
         """Whether one pass over the episode is more than ``max_tokens``, so that later turns have less history."""
@@ -189,7 +229,7 @@ class RewardModel(nn.Module):
 
         Raises InputError: A message without role or content, or of another role than user, assistant or system.
         """
-        return self.score_dialogue(_said(messages))
+        return self.score_dialogue(_said(messages)).reward.tolist()
 
     def out_of_domain(self, messages: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
         """Why each assistant message is unlike what taught the model: of ``language``, ``length`` and ``distance``.
@@ -198,25 +238,24 @@ class RewardModel(nn.Module):
         Raises InputError: As `score`.
         """
         said = _said(messages)
-        self.eval()
-        with torch.inference_mode():
-            if self.config.scoring == "one_pass":
-                embeddings = self.backbone.read([self.backbone.dialogues.encode(said)]).float().numpy()
-            else:
-                embeddings = embed_windows(self.backbone, self._windows(said))
+        if self.config.scoring == "one_pass":
+            embeddings = self._read([self.backbone.dialogues.encode(said)]).float().numpy()
+        else:
+            embeddings = embed_windows(self.backbone, self._windows(said))
         replies = [reply_text(text) for letter, text in said if letter == TARGET]
         return self._unlike(embeddings, replies, spoken_in([text for _, text in said]))
 
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
 
-        A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer.
+        A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer; one with adapters
+        by name, with the adapters' weights.
         """
         config = self.config if self.domain is None else self.config.model_copy(update={"domain": self.domain.bounds})
-        write_checkpoint(Path(out), config, self.state_dict(), metrics or {})
+        write_checkpoint(Path(out), config, stored_weights(self), metrics or {})
         if self.domain is not None:
             self.domain.save(Path(out))
-        if self.trained_backbone is not None:
+        if self.trained_backbone is not None and not self.config.lora_rank:
             self.trained_backbone.save(Path(out) / BACKBONE_FOLDER)
 
     @classmethod
@@ -230,10 +269,14 @@ class RewardModel(nn.Module):
         config = read_config(folder)
         weights = read_weights(folder)
         backbone = None
-        if not config.freeze_backbone:
+        if config.lora_rank:
+            backbone = load_backbone(config.backbone, config.max_tokens, config.scoring).adapt(config.lora_rank)
+        elif not config.freeze_backbone:
             backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens, config.scoring)
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
+        if "baseline.weight" in weights:
+            model.baseline = StateBaseline(len(weights["baseline.weight"]) - PLACE)
         fill(model, weights, folder)
         model.domain = Domain.read(folder, config.domain, config.width)
         return model.eval()
@@ -242,9 +285,7 @@ class RewardModel(nn.Module):
         ends = [i + 1 for i, (letter, _) in enumerate(said) if letter == TARGET]
         return [last_window(said[:end], self.config.history_turns) for end in ends]
 
-    def _unlike(
-        self, embeddings: NDArray[np.float32], replies: Sequence[str], language: str | None
-    ) -> list[tuple[str, ...]]:
+    def _unlike(self, embeddings: Embeddings, replies: Sequence[str], language: str | None) -> list[tuple[str, ...]]:
         """`Domain.reasons` of the target's turns in one dialogue."""
         if self.domain is None or not replies:
             return [()] * len(replies)
@@ -252,10 +293,10 @@ class RewardModel(nn.Module):
         full = [len(tokens.ids) >= self.config.max_tokens for tokens in self.backbone.tokens.alone(replies)]
         return self.domain.reasons(embeddings, replies, full, language)
 
-    def _read(self, dialogues: Sequence[EncodedDialogue]) -> list[float]:
+    def _read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
         self.eval()
         with torch.inference_mode():
-            return self.of_embeddings(self.backbone.read(dialogues)).tolist()
+            return self.backbone.read(dialogues)
 
 
 def _said(messages: Sequence[Mapping[str, str]]) -> list[Said]:

@@ -99,7 +99,7 @@ def identity_of(
 ) -> str:
     """sha256 of what every score depends on: the model's and the corpus's files, what was asked for, torch's threads.
 
-    A frozen backbone that is a folder enters by its files' sizes and times, one from the hub by its name.
+    A backbone that is named and is a folder enters by its files' sizes and times, one from the hub by its name.
     """
     digest = hashlib.sha256(json.dumps([VERSION, config.backbone, choice, threads]).encode())
     for folder in (model, corpus):
@@ -107,7 +107,7 @@ def identity_of(
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
             digest.update(bytes.fromhex(file_digest(path)))
     backbone = Path(config.backbone)
-    if config.freeze_backbone and backbone.is_dir():
+    if (config.freeze_backbone or config.lora_rank) and backbone.is_dir():
         stats = [(path.name, path.stat()) for path in sorted(backbone.iterdir()) if path.is_file()]
         digest.update(json.dumps([[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]).encode())
     return digest.hexdigest()

@@ -62,7 +62,8 @@ def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None
 
 
 def _check_policy(settings: AlignSettings) -> None:
-    from apportion.rlhf.policy.lora import check_layers, linear_layers
+    from apportion.reward_model.network.lora import linear_layers
+    from apportion.rlhf.policy.lora import check_layers
 
     name = settings.policy
     check_whole(name)

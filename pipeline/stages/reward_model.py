@@ -15,6 +15,7 @@ from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, U
 from apportion.pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
 from apportion.pipeline.stages.split import check_enough
 from apportion.reward_model.network.preflight import check_backbone
+from apportion.reward_model.settings import MINILM
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,7 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {"rating": config.rating, "threads": config.run.threads, **config.train_reward.in_key()}
+    return {"rating": config.rating, "threads": config.run.threads, **config.train_reward.in_key(), **_reading(config)}
 
 
 def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -81,6 +82,14 @@ def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.
     return trained.scores, trained.history, trained.score_offset
 
 
+def _reading(config: Config) -> dict[str, int]:
+    """How a backbone is read: encoder-decoders were read by their encoders once, and what was made then is made anew.
+
+    Their names alone do not tell what they are.
+    """
+    return {} if config.train_reward.backbone == MINILM else {"reading": 2}
+
+
 def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
     """What anything that trains this network depends on: the reward model, and decomposers that learn.
 
@@ -88,8 +97,10 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
     """
     model = config.train_reward.plain()
     del model["objective"], model["preset"]  # A name; what it brought is here.
-    if model["batch_turns"] is None:
-        del model["batch_turns"]  # Models from before there was a choice stay finished.
+    for name in ("batch_turns", "lora_rank"):
+        if not model[name]:
+            del model[name]  # Models from before there was a choice stay finished.
+    model |= _reading(config)
     return {"rating": config.rating, "model": model, "threads": config.run.threads}
 
 

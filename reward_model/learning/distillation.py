@@ -26,9 +26,16 @@ from apportion.reward_model.learning.dataset import (
     turn_keys,
     turn_values,
 )
-from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights
 from apportion.reward_model.learning.objective import TurnMSE
-from apportion.reward_model.learning.training import TURNS_AT_ONCE, best_epoch, history_table, predict, train
+from apportion.reward_model.learning.training import (
+    TURNS_AT_ONCE,
+    best_epoch,
+    fit_baseline,
+    history_table,
+    score_turns,
+    train,
+)
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.out_of_domain import REFERENCE_BYTES, Domain, evenly
 from apportion.reward_model.settings import RewardModelSettings
@@ -79,8 +86,9 @@ def train_reward_model(
     model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, score_offset)
     training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
     history = train(training, progress, state)
+    fit_baseline(model, data, train_rows)
     save_trained(training, history, episodes.all, out)
-    return turn_values(windows, "reward", predict(model, data).tolist(), method, taught_seed), history_table(history)
+    return turn_values(windows, score_turns(model, data)._asdict(), method, taught_seed), history_table(history)
 
 
 def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, float]:
@@ -158,6 +166,7 @@ def training_figures(history: Sequence[EpochRow], training: Training) -> dict[st
         "training episodes": float(len(train_rows)),
         "training turns": float(sum(training.data.length(row) for row in train_rows)),
         "validation episodes": float(len(validation_rows)),
+        "trained weights": float(sum(weight.numel() for weight in trained_weights(training.model).values())),
         "epochs run": float(len(history)),
         "epoch kept": float(kept.epoch),
         "training loss": kept.train_loss,

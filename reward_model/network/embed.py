@@ -64,7 +64,7 @@ def embed_episodes(
     What is equal (one target, many raters) is computed once; ``known`` are turns by text that were read before.
     """
     if backbone.scoring == "one_pass":
-        windows = history_windows(episodes, 0)
+        windows = history_windows(episodes, history_turns)
         return windows, _read_episodes(backbone, [e for e in episodes if e.target_turns])
     windows = history_windows(episodes, history_turns)
     unique, places = _distinct(windows.pairs)
