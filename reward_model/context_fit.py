@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from torch import Tensor, nn
 from torch.nn import functional
 
 from apportion.foundation.arrays import Floats
 
+EMBEDDING = 384
+"""Numbers that MiniLM makes of a text."""
 WIDTH, DROPOUT, LR, WEIGHT_DECAY = 128, 0.3, 1e-3, 0.05
 """Width of both maps, dropout of their inputs, and AdamW's settings."""
 BATCH, EPOCHS, PATIENCE = 256, 40, 6
@@ -39,14 +42,14 @@ class ContextFit(nn.Module):
     bias: Tensor
     weight: Tensor
 
-    def __init__(self, width: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.of_history, self.of_reply = nn.Linear(width, WIDTH), nn.Linear(width, WIDTH)
+        self.of_history, self.of_reply = nn.Linear(EMBEDDING, WIDTH), nn.Linear(EMBEDDING, WIDTH)
         for name, value in (("scale", 1.0), ("bias", 0.0), ("weight", 0.0)):
             self.register_buffer(name, torch.tensor(value))
 
     def nearness(self, histories: Tensor, replies: Tensor, dropout: float = 0.0) -> tuple[Tensor, Tensor]:
-        """Both maps' unit vectors [shape=(N, 128)] of pooled embeddings [shape=(N, d)] each."""
+        """Both maps' unit vectors [shape=(N, 128)] of contexts embeddings [shape=(N, d)] each."""
         maps = ((self.of_history, histories), (self.of_reply, replies))
         one, other = (
             functional.normalize(by(functional.dropout(functional.normalize(of, dim=1), dropout)), dim=1)
@@ -54,8 +57,9 @@ class ContextFit(nn.Module):
         )
         return one, other
 
-    def forward(self, histories: Tensor, replies: Tensor) -> Tensor:
-        """What is added to a reward [shape=(N,)], at most 0, in units of reward."""
+    def forward(self, contexts: Tensor) -> Tensor:
+        """What is added to a reward [shape=(N,)], at most 0, in units of reward, of contexts [shape=(N, 1152)]."""
+        histories, replies, _ = contexts.chunk(3, dim=1)
         one, other = self.nearness(histories, replies)
         return self.weight * functional.logsigmoid(self.scale * (one * other).sum(dim=1) + self.bias)
 
@@ -69,18 +73,19 @@ class ContrastPairs:
     same_task: NDArray[np.int64]
 
     @classmethod
-    def of(cls, pooled: Floats, rows: Sequence[NDArray[np.int64]], seed: int) -> ContrastPairs:
+    def of(cls, contexts: Floats, rows: Sequence[NDArray[np.int64]], seed: int) -> ContrastPairs:
         """One of each kind for every turn with a history.
 
-        - ``pooled`` (float [shape=(N, 2 d)]): Of each turn the mean of its history beside the reply.
-        - ``rows``: The turns of each dialogue; of turns without history there are no pairs.
+          - ``contexts`` (float [shape=(N, 3 d)]): Of each turn the mean of its history beside the reply, and the last turn
+        before it.
+          - ``rows``: The turns of each dialogue; of turns without history there are no pairs.
         """
-        half = pooled.shape[1] // 2
-        kept = [of[np.abs(pooled[of, :half]).sum(axis=1) > 0] for of in rows]
+        half = contexts.shape[1] // 3
+        kept = [of[np.abs(contexts[of, :half]).sum(axis=1) > 0] for of in rows]
         kept = [of for of in kept if len(of)]
         if len(kept) < 2:
             return cls(*(np.zeros(0, np.int64) for _ in range(3)))
-        means = np.array([(pooled[of, :half] + pooled[of, half:]).mean(axis=0) for of in kept])
+        means = np.array([(contexts[of, :half] + contexts[of, half : 2 * half]).mean(axis=0) for of in kept])
         means = means - means.mean(axis=0)
         means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
         alike = means @ means.T
@@ -94,13 +99,18 @@ class ContrastPairs:
         others = [np.array([draw.choice(kept[place]) for place in places]) for places in (away, beside)]
         return cls(turns, *others)
 
+    def sample(self, most: int, seed: int) -> ContrastPairs:
+        """At most so many of them."""
+        kept = np.random.default_rng(seed).permutation(len(self.turns))[:most]
+        return ContrastPairs(self.turns[kept], self.other[kept], self.same_task[kept])
+
     def ordered(self, paid: Tensor, of_other: Tensor, of_same_task: Tensor) -> tuple[float, float]:
         """The shares of the P turns that are paid more in their own context than in the other ones."""
         return tuple(float((paid > less).float().mean()) for less in (of_other, of_same_task))  # type: ignore[return-value]
 
 
 def fit_context(
-    pooled: Tensor, training: Sequence[NDArray[np.int64]], validation: Sequence[NDArray[np.int64]], seed: int
+    contexts: Tensor, training: Sequence[NDArray[np.int64]], validation: Sequence[NDArray[np.int64]], seed: int
 ) -> ContextFit | None:
     """Learn from ``training`` dialogues which replies and contexts belong together; None where there is too little.
 
@@ -108,17 +118,18 @@ def fit_context(
     Oord et al., 2018). The epoch is kept that orders most pairs of ``validation``, on which its log odds are calibrated,
     too.
 
-    - ``pooled`` (float32 [shape=(N, 2 d)]): Of each turn the mean of its history beside the reply.
+    - ``contexts`` (float32 [shape=(N, 3 d)]): Of each turn the mean of its history beside the reply, and the last turn
+      before it.
     - ``training``, ``validation``: The turns of each dialogue.
     """
-    values = pooled.numpy()
+    values = contexts.numpy()
     learnt, held = (ContrastPairs.of(values, rows, seed) for rows in (training, validation))
     if len(learnt.turns) < LEAST_TURNS or not len(held.turns):
         return None
-    histories, replies = pooled.chunk(2, dim=1)
+    histories, replies, _ = contexts.chunk(3, dim=1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        fit, sharpness = ContextFit(histories.shape[1]), nn.Parameter(torch.tensor(3.0))
+        fit, sharpness = ContextFit(), nn.Parameter(torch.tensor(3.0))
         optimizer = torch.optim.AdamW([*fit.parameters(), sharpness], lr=LR, weight_decay=WEIGHT_DECAY)
         best, best_epoch, kept = -1.0, 0, {name: value.clone() for name, value in fit.state_dict().items()}
         for epoch in range(EPOCHS):
@@ -129,40 +140,43 @@ def fit_context(
                 optimizer.zero_grad()
                 torch.autograd.backward(loss)
                 optimizer.step()
-            share = sum(held.ordered(*_nearness(fit, pooled, held)))
+            share = sum(held.ordered(*_nearness(fit, contexts, held)))
             if share > best:
                 best, best_epoch = share, epoch
                 kept = {name: value.clone() for name, value in fit.state_dict().items()}
             elif epoch - best_epoch >= PATIENCE:
                 break
     fit.load_state_dict(kept)
-    _calibrate(fit, pooled, held)
+    _calibrate(fit, contexts, held)
     return fit.requires_grad_(False)
 
 
 @torch.inference_mode()
-def _nearness(fit: ContextFit, pooled: Tensor, pairs: ContrastPairs) -> tuple[Tensor, Tensor, Tensor]:
+def _nearness(fit: ContextFit, contexts: Tensor, pairs: ContrastPairs) -> tuple[Tensor, Tensor, Tensor]:
     """How near the P replies are to their own contexts and to the two others."""
-    histories, replies = pooled.chunk(2, dim=1)
+    histories, replies, _ = contexts.chunk(3, dim=1)
     one, other = fit.nearness(histories, replies)
     of = other[pairs.turns]
     own, away, beside = ((one[places] * of).sum(dim=1) for places in (pairs.turns, pairs.other, pairs.same_task))
     return own, away, beside
 
 
-def _calibrate(fit: ContextFit, pooled: Tensor, pairs: ContrastPairs) -> None:
+def _calibrate(fit: ContextFit, contexts: Tensor, pairs: ContrastPairs) -> None:
     """Log odds of belonging together, half of all examples being right: a logistic regression on nearness."""
-    from sklearn.linear_model import LogisticRegression
+    near = torch.cat(_nearness(fit, contexts, pairs)).double().numpy()
+    right = np.where(np.arange(len(near)) < len(pairs.turns), 1.0, -1.0)
+    share = np.where(right > 0, 1.0, 0.5) / len(pairs.turns)
 
-    near = torch.cat(_nearness(fit, pooled, pairs)).numpy()
-    right = np.arange(len(near)) < len(pairs.turns)
-    found = LogisticRegression(C=100.0, class_weight="balanced").fit(near[:, None], right)
-    fit.scale.fill_(max(0.0, float(found.coef_[0, 0])))
-    fit.bias.fill_(float(found.intercept_[0]))
+    def loss(line: Floats) -> float:
+        return float(share @ np.logaddexp(0.0, -right * (line[0] * near + line[1])))
+
+    scale, bias = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x
+    fit.scale.fill_(max(0.0, float(scale)))
+    fit.bias.fill_(float(bias))
 
 
 def weigh_context(
-    fit: ContextFit, pooled: Tensor, pairs: ContrastPairs, paid: tuple[Tensor, Tensor, Tensor], sd: float
+    fit: ContextFit, contexts: Tensor, pairs: ContrastPairs, paid: tuple[Tensor, Tensor, Tensor], sd: float
 ) -> tuple[float, float]:
     """Set ``fit.weight`` to the smallest one that orders enough of the pairs; returns the two shares it orders then.
 
@@ -170,14 +184,14 @@ def weigh_context(
       dialogue, and of another of the same task.
     - ``sd``: The standard deviation of what is paid, in which the weights that are tried are told.
     """
-    histories, replies = pooled.chunk(2, dim=1)
-    of = replies[pairs.turns]
+    _, replies, _ = contexts[pairs.turns].chunk(3, dim=1)
+    places = (pairs.turns, pairs.other, pairs.same_task)
+    swapped = [torch.cat([contexts[at, :EMBEDDING], replies, contexts[at, 2 * EMBEDDING :]], dim=1) for at in places]
     found: list[tuple[float, tuple[float, float]]] = []
     for weight in WEIGHTS:
         fit.weight.fill_(weight * sd)
         with torch.inference_mode():
-            places = (pairs.turns, pairs.other, pairs.same_task)
-            with_it = (value + fit(histories[at], of) for value, at in zip(paid, places, strict=True))
+            with_it = (value + fit(of) for value, of in zip(paid, swapped, strict=True))
             found.append((weight, pairs.ordered(*with_it)))
     most = max(sum(shares) for _, shares in found)
     weight, shares = next(

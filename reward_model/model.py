@@ -25,6 +25,7 @@ from apportion.reward_model.checkpoint import (
     write_checkpoint,
 )
 from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.context_fit import ContextFit
 from apportion.reward_model.heads import Heads
 from apportion.reward_model.history_windows import (
     HistoryWindows,
@@ -42,8 +43,10 @@ from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
 from apportion.reward_model.out_of_domain import Domain
 from apportion.reward_model.settings import MINILM, RewardModelSettings
-from apportion.reward_model.state_baseline import PLACE, StateBaseline, embed_histories, turns_before
+from apportion.reward_model.state_baseline import StateBaseline, turns_before
 
+TOKENS = 128
+"""Of each turn that MiniLM reads beside another backbone."""
 ROLES = ("user", "assistant", "system")
 
 
@@ -77,6 +80,7 @@ class RewardModel(nn.Module):
         self.config = config
         self.head: nn.Module = Heads(config.heads, config.width, config.head_hidden_size, config.dropout)
         self.baseline: StateBaseline | None = None
+        self.context_fit: ContextFit | None = None
         self.trained_backbone = None if config.freeze_backbone else backbone
         self.domain: Domain | None = None
         """What the training turns were like; None of a model that was not trained on turns."""
@@ -134,7 +138,7 @@ class RewardModel(nn.Module):
 
     def members(self, embeddings: Tensor) -> Tensor:
         """What each head says [shape=(N, E)] of embedded windows [shape=(N, d)], in units of reward."""
-        heads: Tensor = self.head(embeddings)
+        heads: Tensor = self.head(embeddings[:, : self.config.width])
         return self.config.reward_mean + self.config.reward_scale * heads
 
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
@@ -147,16 +151,25 @@ class RewardModel(nn.Module):
         members = self.members(embeddings).double().cpu()
         reward = members.mean(dim=1)
         sd = members.std(dim=1) if self.config.heads > 1 else torch.zeros_like(reward)
-        foretold: Tensor | float = self.config.reward_mean
-        if self.baseline is not None:
-            foretold = self.baseline(self.histories(embeddings, pairs), places)
-        return TurnScores(reward.numpy(), sd.numpy(), (reward - foretold).numpy())
+        if self.baseline is None:
+            return TurnScores(reward.numpy(), sd.numpy(), (reward - self.config.reward_mean).numpy())
+        contexts = embeddings if self.pools_minilm else self.context(pairs)
+        advantage = reward - self.baseline(contexts, places)
+        if self.context_fit is not None:
+            advantage += self.context_fit(contexts)
+        return TurnScores(reward.numpy(), sd.numpy(), advantage.numpy())
 
-    def histories(self, embeddings: Tensor, pairs: Sequence[Pair]) -> Tensor:
-        """The histories of embedded windows as the baseline reads them [shape=(N, h)]."""
-        if (self.config.backbone, self.config.scoring) == (MINILM, "pooled"):
-            return embeddings[:, : self.config.width // 2]
-        return embed_histories(pairs, self.config.history_turns)
+    @property
+    def pools_minilm(self) -> bool:
+        """Whether what its heads read is what the baseline and the context are read of, too."""
+        return (self.config.backbone, self.config.scoring) == (MINILM, "pooled")
+
+    def context(self, pairs: Sequence[Pair]) -> Tensor:
+        """What baseline and context are read of [shape=(N, 1152)], whatever the backbone reads: MiniLM's embeddings of
+        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`)."""
+        windows = [last_window(said_in(pair), self.config.history_turns) for pair in pairs]
+        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=True)
+        return torch.from_numpy(embed_windows(backbone, windows))
 
     def window(self, episode: Episode, position: int) -> Pair:
         """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""

@@ -84,6 +84,8 @@ LR_OF_ADAPTERS = 2e-4
 """They begin at nothing: at a backbone's own step size they learn little in a few epochs."""
 MINILM = "minilm"
 """The embedded backbone, which is on every machine."""
+SMOLLM2 = "smollm2"
+"""A small language model that `apportion models fetch smollm2` gets; it reads a dialogue in one pass."""
 
 
 class RewardModelSettings(PresetSettings):
@@ -101,11 +103,17 @@ class RewardModelSettings(PresetSettings):
         description="what a learned method's (rrd, ircr, rudder, GELI) reward model is trained on: distilled, its turn "
         "rewards (Eq. 5); direct, its own objective, on the scores (the paper's Table 4); both, one of each",
     )
+    teacher: Literal["rewards", "predicted-reaction"] = Field(
+        "rewards",
+        description="what teaches the reward models: rewards, those of each method; predicted-reaction, one model for "
+        "all, which learns what the reply that came to a turn was worth (reaction and reactions-en); scores set its "
+        "level alone",
+    )
     backbone: str = Field(
         "minilm",
         min_length=1,
-        description="minilm (embedded, works offline), or any Hugging Face model by name or folder, "
-        "e.g. facebook/bart-large",
+        description="minilm (embedded, works offline), smollm2 (`apportion models fetch smollm2`; agrees better with "
+        "people for eight times the time), or any Hugging Face model by name or folder, e.g. facebook/bart-large",
     )
     freeze_backbone: bool = Field(
         True,
@@ -215,6 +223,8 @@ class RewardModelSettings(PresetSettings):
             values = {**values, "batch_turns": None}
         preset = cls.PRESETS.get(str(values.get("preset")))
         brought = {} if preset is None else cls.preset_beside(preset, values)
+        if values.get("backbone") == SMOLLM2:
+            values = {"scoring": "one_pass", "max_tokens": 1024, **values}
         if values.get("freeze_backbone") is False and "scoring" not in brought:
             values = {"scoring": "windowed", **values}
         if values.get("lora_rank"):

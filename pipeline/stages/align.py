@@ -125,8 +125,9 @@ def aligned_method(config: Config) -> str:
 
     A method's name means the reward model that its rewards taught, or the direct one where there is no other.
     """
-    name = config.align.reward_method or config.decompose.method
     names = trained_models(config)
+    method = names[0] if config.train_reward.teacher != "rewards" else config.decompose.method
+    name = config.align.reward_method or method
     return next((each for each in (name, f"{name}{SUFFIX}") if each in names), name)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.method import ObjectiveMethod, PredictedReaction
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import taught_by
 from apportion.decompose.settings_key import settings_identity
@@ -19,6 +19,8 @@ from apportion.reward_model.settings import MINILM
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from apportion.decompose.corpus_methods.trained_network import TrainingData
 
 
 def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -41,43 +43,56 @@ def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
 def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One method's rewards, or what it learns them from, to a reward model."""
     fix_threads(config)
-    train = _directly if taught_by(name_of(inputs.unit)).direct else _distilled
+    method, direct = taught_by(name_of(inputs.unit))
+    train = _directly if direct else _distilled
     scores, history, offset = train(inputs, config, work)
     return Outputs({"scores": scores, "history": history}, {"training": {"score_offset": offset}})
 
 
 def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from apportion.reward_model.learning.distillation import train_reward_model
+    from apportion.decompose.corpus_methods.predicted_reaction import reaction_worth
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig
+    from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 
-    (projected,) = inputs.artifacts("rewards")
-    offset = float(projected.document("projection")["score_offset"])
-    scores, history = train_reward_model(
-        projected.table("rewards"),
+    name, seed, offset = name_of(inputs.unit), seed_of(inputs.unit), None
+    data = _training_data(inputs, config)
+    if isinstance(taught_by(name).method, PredictedReaction):
+        rewards = reaction_worth(name, data, TrainingConfig(config.decompose, config.train_reward, seed))
+    else:
+        (projected,) = inputs.artifacts("rewards")
+        rewards, offset = projected.table("rewards"), float(projected.document("projection")["score_offset"])
+    lesson = Lesson(rewards, data.episodes, data.embeddings, offset)
+    trained = train_reward_model(
+        lesson, config.train_reward, seed, work.out / "model", work.progress, work.training_state
+    )
+    return trained.scores, trained.history, trained.score_offset
+
+
+def _training_data(inputs: Inputs, config: Config) -> TrainingData:
+    from apportion.decompose.corpus_methods.trained_network import TrainingData
+
+    return TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
-        config.train_reward,
-        seed_of(inputs.unit),
-        offset,
-        work.out / "model",
-        work.progress,
-        work.training_state,
+        inputs.table("features", "utterance_features"),
+        inputs.table("react", "reactions"),
     )
-    return scores, history, offset
 
 
 def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
     from apportion.decompose.corpus_methods.fit import train_directly
-    from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig
 
     name = name_of(inputs.unit)
-    data = TrainingData(
-        inputs.split_episodes(config.rating),
-        inputs.table("embed", "embeddings"),
-        inputs.table("features", "utterance_features"),
-    )
     training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     trained = train_directly(
-        taught_by(name).method.name, name, data, training, work.out / "model", work.progress, work.training_state
+        taught_by(name).method.name,
+        name,
+        _training_data(inputs, config),
+        training,
+        work.out / "model",
+        work.progress,
+        work.training_state,
     )
     return trained.scores, trained.history, trained.score_offset
 
@@ -96,7 +111,7 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
     Which reward models there are is said by their units.
     """
     model = config.train_reward.plain()
-    del model["objective"], model["preset"]  # A name; what it brought is here.
+    del model["objective"], model["teacher"], model["preset"]  # A name; what it brought is here.
     for name in ("batch_turns", "lora_rank"):
         if not model[name]:
             del model[name]  # Models from before there was a choice stay finished.
@@ -109,16 +124,19 @@ def _train_reward_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method, direct = taught_by(name_of(unit))
     settings = training_settings(config, unit)
     if direct:
-        settings |= {"target": config.decompose.target, "own": settings_identity(method, config.decompose)}
+        settings |= {"target": config.decompose.target}
+    if direct or isinstance(method, PredictedReaction):
+        settings |= {"own": settings_identity(method, config.decompose)}
     return settings
 
 
 def _train_reward_wants(unit: Unit, need: str) -> bool:
-    """Rewards to be distilled; or, where the method mixes it in, behaviour in numbers."""
+    """Rewards to be distilled, or the replies that came; where the method mixes it in, behaviour in numbers."""
     method, direct = taught_by(name_of(unit))
+    foretells = isinstance(method, PredictedReaction)
     if need == "features":
         return direct and method.reads_features
-    return not (direct and need == "rewards")
+    return foretells if need == "react" else not ((direct or foretells) and need == "rewards")
 
 
 def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
@@ -156,7 +174,7 @@ EMBED = Stage(
 TRAIN_REWARD = Stage(
     "train-reward",
     _train_reward,
-    needs=("split", "features", "embed", "rewards"),
+    needs=("split", "features", "embed", "react", "rewards"),
     per="corpus",
     over=("method", "seed"),
     version=2,

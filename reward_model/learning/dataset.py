@@ -20,7 +20,7 @@ from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import embed_episodes, embedding_matrix
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.network.tokens import Encoded
-from apportion.reward_model.settings import RewardModelSettings
+from apportion.reward_model.settings import RewardModelSettings, Scoring
 
 if TYPE_CHECKING:
     from apportion.corpus.session import Episode, EpisodeKey
@@ -138,7 +138,7 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     be loaded, or the device is not there.
     """
     if settings.freeze_backbone and embeddings is not None:
-        return _from_table(episodes, embeddings, settings.history_turns)
+        return _from_table(episodes, embeddings, settings.history_turns, settings.scoring)
     check_device(settings.device)
     if settings.freeze_backbone:
         frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
@@ -162,13 +162,17 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     return EncodedTurns(windows, inputs, backbone.width, backbone)
 
 
-def _from_table(episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int) -> EncodedTurns:
+def _from_table(
+    episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int, scoring: Scoring
+) -> EncodedTurns:
     places = row_places(embeddings)
     held = {key for key, _ in places}
     windows = history_windows([e for e in episodes if e.key in held], history_turns)
     rows = [_place(places, key, turn) for key, turn in turn_keys(windows)]
     matrix = embedding_matrix(embeddings)[np.array(rows, dtype=np.int64)]
-    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), matrix.shape[1])
+    # Of pooled turns a third stands for the turn before, which no head reads.
+    width = matrix.shape[1] // 3 * 2 if scoring == "pooled" else matrix.shape[1]
+    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), width)
 
 
 def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:

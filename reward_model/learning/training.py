@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from apportion.reward_model.learning.data_parallel import train_distributed
 from apportion.reward_model.learning.dataset import Dataset
 from apportion.reward_model.learning.loop import EpochRow, Training, training_loop
 from apportion.reward_model.model import RewardModel, TurnScores
-from apportion.reward_model.state_baseline import StateBaseline
 
 TURNS_AT_ONCE = 1024
 
@@ -52,10 +50,15 @@ def train(training: Training, progress: Progress, state: Path | None = None) -> 
 
 def predict(model: RewardModel, data: Dataset) -> Floats:
     """r_theta [shape=(N,)] of every turn of ``data``, dropout off."""
+    return predict_members(model, data).mean(axis=1)
+
+
+def predict_members(model: RewardModel, data: Dataset) -> Floats:
+    """What each head says [shape=(N, E)] of every turn of ``data``, dropout off."""
     model.eval()
     with torch.inference_mode():
-        parts = [data.inputs.members(model, turns).double().mean(dim=1).numpy() for turns in _in_parts(data)]
-    return np.concatenate([np.zeros(0), *parts])
+        parts = [data.inputs.members(model, turns).double().numpy() for turns in _in_parts(data)]
+    return np.concatenate(parts) if parts else np.zeros((0, model.config.heads))
 
 
 def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
@@ -69,24 +72,6 @@ def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
             own = slice(int(turns[0]), int(turns[-1]) + 1)
             parts.append(model.scores(embed(model, turns), pairs[own], places[own]))
     return TurnScores(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def fit_baseline(model: RewardModel, data: Dataset, rows: Sequence[int], values: Floats | None = None) -> None:
-    """Fit the baseline of ``model`` to ``values`` (N) of the turns of the episodes ``rows``.
-
-    By default they are its own rewards: those are what a policy would be paid, and what the state foretells of them
-    is to be taken off.
-    """
-    windows = data.history_windows
-    spans = [range(windows.offsets[row], windows.offsets[row + 1]) for row in rows]
-    turns = torch.tensor([turn for span in spans for turn in span], dtype=torch.int64)
-    model.eval()
-    with torch.inference_mode():
-        parts = [(data.inputs.embed(model, part), part.tolist()) for part in turns.split(TURNS_AT_ONCE)]
-        read = [model.histories(embedded, [windows.pairs[i] for i in part]) for embedded, part in parts]
-    given = (predict(model, data) if values is None else values)[turns.numpy()]
-    places = [place for span in spans for place in range(len(span))]
-    model.baseline = StateBaseline.fit(torch.cat(read), places, given, [0, *accumulate(map(len, spans))])
 
 
 def _in_parts(data: Dataset) -> tuple[Tensor, ...]:

@@ -39,21 +39,24 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> Vectors:
 
 
 def embed_pooled(backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, Vectors] | None = None) -> Vectors:
-    """The mean of a window's history beside its reply, every turn read once and by itself (`embed_texts`).
+    """The mean of a window's history, its reply, and its last turn before the reply, each turn read once and by itself.
 
-    ``known``: vectors of turns that were read before. A window without history has zeros there; what was known before
-    the dialogue counts as turns. Returns [shape=(N, 2 d)].
+    ``known``: vectors of turns that were read before (`embed_texts`). A window without history has zeros in its place;
+    what was known before the dialogue counts as turns. Returns [shape=(N, 3 d)].
     """
     windows = [[f"{who}: {text}" if who in MARKS else text for who, text in said_in(pair)] for pair in pairs]
     vectors = dict(known or {})
     unread = list(dict.fromkeys(text for texts in windows for text in texts if text not in vectors))
     vectors.update(zip(unread, embed_texts(backbone, unread), strict=True))
-    silence = [np.zeros(backbone.width // 2, np.float32)]
-    histories = [np.mean([vectors[text] for text in texts[:-1]] or silence, axis=0) for texts in windows]
-    halves = [histories, [vectors[texts[-1]] for texts in windows]]
-    return np.concatenate(
-        [np.array(half, np.float32).reshape(len(pairs), backbone.width // 2) for half in halves], axis=1
-    )
+    width = backbone.width // 2
+    silence = [np.zeros(width, np.float32)]
+    before = [[vectors[text] for text in texts[:-1]] or silence for texts in windows]
+    parts = [
+        [np.mean(of, axis=0) for of in before],
+        [vectors[texts[-1]] for texts in windows],
+        [of[-1] for of in before],
+    ]
+    return np.concatenate([np.array(part, np.float32).reshape(len(pairs), width) for part in parts], axis=1)
 
 
 def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> Vectors:

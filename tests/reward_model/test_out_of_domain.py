@@ -6,7 +6,7 @@ from safetensors.numpy import save_file
 
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.foundation.errors import InputError
-from apportion.reward_model.learning.distillation import train_reward_model
+from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.out_of_domain import REFERENCE, REFERENCE_BYTES, Domain, Unlike, marked
 from tests.reward_model.test_model import MESSAGES
@@ -27,7 +27,8 @@ def domain() -> Domain:
 def model(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     split = SplitEpisodes(EPISODES, splits_of(EPISODES, 0.5, 0.25))
-    train_reward_model(rewards_of(EPISODES, values_of(EPISODES)), split, None, small(bert), 0, 3.5, folder, ignore)
+    lesson = Lesson(rewards_of(EPISODES, values_of(EPISODES)), split)
+    train_reward_model(lesson, small(bert), 0, folder, ignore)
     return folder
 
 
