@@ -289,7 +289,9 @@ class RewardModel(nn.Module):
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
         if "baseline.weight" in weights:
-            model.baseline = StateBaseline(len(weights["baseline.weight"]) - PLACE)
+            model.baseline = StateBaseline()
+        if "context_fit.weight" in weights:
+            model.context_fit = ContextFit()
         fill(model, weights, folder)
         model.domain = Domain.read(folder, config.domain, config.width)
         return model.eval()
@@ -304,7 +306,7 @@ class RewardModel(nn.Module):
             return [()] * len(replies)
         # One that takes all the room there is has lost its end, or just not.
         full = [len(tokens.ids) >= self.config.max_tokens for tokens in self.backbone.tokens.alone(replies)]
-        return self.domain.reasons(embeddings, replies, full, language)
+        return self.domain.reasons(embeddings[:, : self.config.width], replies, full, language)
 
     def _read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
         self.eval()

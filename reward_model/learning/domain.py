@@ -35,14 +35,15 @@ def remember_domain(training: Training, episodes: Iterable[Episode]) -> None:
 
 
 def _embedded(training: Training, rows: Sequence[int], most: int) -> NDArray[np.float32]:
-    """At most ``most`` turns of some episodes, evenly over them, as the model embeds them [shape=(N, d)]."""
+    """At most ``most`` turns of some episodes, evenly over them, as the heads read them [shape=(N, d)]."""
     windows = training.data.history_windows
     turns = np.array([turn for row in rows for turn in range(*windows.offsets[row : row + 2])], dtype=np.int64)
     chosen = torch.from_numpy(turns[evenly(len(turns), most)])
-    found = [torch.zeros(0, training.model.config.width)]
+    width = training.model.config.width  # What else stands beside that is not read by the heads.
+    found = [torch.zeros(0, width)]
     training.model.eval()
     with torch.inference_mode():
         for start in range(0, len(chosen), TURNS_AT_ONCE):
-            found.append(training.data.inputs.embed(training.model, chosen[start : start + TURNS_AT_ONCE]))
+            found.append(training.data.inputs.embed(training.model, chosen[start : start + TURNS_AT_ONCE])[:, :width])
     embeddings: NDArray[np.float32] = torch.cat(found).float().numpy()
     return embeddings
