@@ -57,7 +57,7 @@ class StateBaseline(nn.Module):
             return made
         features = _features(contexts, places).numpy()
         mean, scale = features.mean(axis=0), features.std(axis=0)
-        scale[scale < 1e-6] = np.inf  # A feature that never changes foretells nothing.
+        scale[scale < 1e-6] = np.finfo(np.float64).max  # A feature that never changes foretells nothing.
         rows, target = (features - mean) / scale, np.asarray(values, dtype=np.float64)
         episode = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         penalty, left_out = _best_penalty(rows, target, episode)

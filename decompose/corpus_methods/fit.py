@@ -28,6 +28,7 @@ from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.advantage import add_advantage
 from apportion.reward_model.learning.dataset import turn_values
 from apportion.reward_model.learning.distillation import training_figures
+from apportion.reward_model.learning.domain import remember_domain
 from apportion.reward_model.learning.training import history_table, predict, score_turns
 from apportion.reward_model.model import RewardModel
 
@@ -111,10 +112,10 @@ def train_directly(
 ) -> DirectModel:
     """Train r_theta on ``method``'s objective, save it into ``out`` and score every target turn from text alone.
 
-    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with one head, the
-    same settings and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective
-    that predicts returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue without a
-    score has none. Its network reads whole dialogues and is not saved.
+    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with one head, the same
+    settings and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that
+    predicts returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue
+    without a score has none. Its network reads whole dialogues and is not saved.
 
     - ``called``: What the column ``method`` of the scores holds.
     - The others: As of `apportion.decompose.corpus_methods.fit.fit_decomposer`.
@@ -134,6 +135,7 @@ def train_directly(
         figures = training_figures(found.history, training)
         values = predict(training.model, training.data)
         figures |= add_advantage(training, values, data.episodes.all, config.seed)
+        remember_domain(training, data.episodes.all)
         training.model.save_pretrained(out, figures)
         columns: Mapping[str, Iterable[float]] = score_turns(training.model, training.data)._asdict()
     else:

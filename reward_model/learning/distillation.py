@@ -29,6 +29,7 @@ from apportion.reward_model.learning.dataset import (
     turn_keys,
     turn_values,
 )
+from apportion.reward_model.learning.domain import remember_domain
 from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights
 from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import (
@@ -111,6 +112,7 @@ def train_reward_model(
         update = {"reward_mean": mean, "reward_scale": scale, "score_offset": offset}
         model.config = model.config.model_copy(update=update)
     figures |= add_advantage(training, values, lesson.episodes.all, seed)
+    remember_domain(training, lesson.episodes.all)
     model.save_pretrained(out, figures)
     scores = turn_values(data.history_windows, score_turns(model, data)._asdict(), method, taught_seed)
     return TrainedRewardModel(scores, history_table(learnt.history), model.config.score_offset)

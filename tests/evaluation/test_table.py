@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate
-from apportion.evaluation.table import FEWEST_TURNS, footnotes, grids, render, render_markdown
+from apportion.evaluation.figures.local_difference import FEWEST_TURNS
+from apportion.evaluation.table import footnotes, grids, render, render_markdown
 from apportion.foundation.tables.numbers import NO_FIGURE
 from tests.evaluation.made_up import evaluated, rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people

@@ -117,7 +117,7 @@ def test_of_little_the_baseline_is_the_mean(values: list[float], episodes: list[
 def test_the_advantage_is_saved_with_the_model_and_known_by_text(bert: Path, tmp_path: Path) -> None:
     model = random_head(small(bert, heads=3, history_turns=2), mean=0.5)
     chat = episode("s", SAID)
-    windows, before = model.score_episodes([chat])
+    windows, before, _ = model.score_episodes([chat])
     np.testing.assert_allclose(before.advantage, before.reward - 0.5)  # Without a baseline: less the mean.
     encoded = read_turns(EPISODES[:6], None, small(bert, heads=3, history_turns=2))
     data = Dataset(encoded.history_windows, encoded.inputs)
@@ -126,7 +126,7 @@ def test_the_advantage_is_saved_with_the_model_and_known_by_text(bert: Path, tmp
     assert np.std(score_turns(model, data).advantage) < np.std(score_turns(model, data).reward)
     model.save_pretrained(tmp_path)
     again = RewardModel.from_pretrained(tmp_path)
-    _, scores = again.score_episodes([chat])
+    _, scores, _ = again.score_episodes([chat])
     assert scores.advantage.tolist() == model.score_episodes([chat])[1].advantage.tolist()
     assert not np.allclose(scores.advantage, before.advantage)
     np.testing.assert_allclose(again.score_windows(windows.pairs).advantage, scores.advantage, atol=1e-6)
