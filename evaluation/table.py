@@ -63,8 +63,8 @@ MEANING = {
     "global_loss": "Global loss: mean (score - predicted score)^2, lower is better (Eq. 6).",
     "below_mean": "Below Mean: the Mean baseline's global loss less this one, paired; above 0 is better.",
     "sum_residual": "Sum residual: mean |score - sum of its own values|. It has seen the score: no global loss.",
-    "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7). As "
-    "in LLM-GELI's Table 4, Mean and Mode pay all turns alike: theirs is 0.",
+    "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7). "
+    "As in LLM-GELI's Table 4, Mean and Mode pay all turns alike: theirs is 0.",
     "spearman": "Spearman: with the mean human label of the turns, within a session, averaged over sessions.",
     "auc": "AUC: chance that a turn that people labelled above the middle outranks one below it.",
     "slope": "Slope, Intercept: of the line of given on predicted session scores; 1 and 0 where they can be taken at "
