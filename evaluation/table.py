@@ -131,7 +131,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
     if any(figures.seeds > 1 for figures in evaluation.reward_models + evaluation.decompositions):
         notes.append("±: standard deviation over training seeds.")
     faces, agreement = evaluation.faces, evaluation.agreement
-    if not isinstance(faces, Missing):
+    if not isinstance(faces, Missing) and TITLES["local_difference"] in shown:
         if faces.why:
             notes.append(f"Local difference by {faces.feature}: {faces.why}.")
         notes.append(
