@@ -19,6 +19,7 @@ from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.calibration import FEWEST
 from apportion.evaluation.figures.consistency import Consistency
 from apportion.evaluation.figures.local_difference import rule_of
+from apportion.evaluation.methods import baselines
 from apportion.evaluation.methods.controls import LENGTH, PLACE, STATE, TONE
 from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.markdown import escaped
@@ -63,8 +64,8 @@ MEANING = {
     "global_loss": "Global loss: mean (score - predicted score)^2, lower is better (Eq. 6).",
     "below_mean": "Below Mean: the Mean baseline's global loss less this one, paired; above 0 is better.",
     "sum_residual": "Sum residual: mean |score - sum of its own values|. It has seen the score: no global loss.",
-    "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7). As "
-    "in LLM-GELI's Table 4, Mean and Mode pay all turns alike: theirs is 0.",
+    "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7). "
+    "As in LLM-GELI's Table 4, Mean and Mode pay all turns alike: theirs is 0.",
     "spearman": "Spearman: with the mean human label of the turns, within a session, averaged over sessions.",
     "auc": "AUC: chance that a turn that people labelled above the middle outranks one below it.",
     "slope": "Slope, Intercept: of the line of given on predicted session scores; 1 and 0 where they can be taken at "
@@ -82,8 +83,8 @@ Row = tuple[str, Mapping[str, Figure]]
 
 
 def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
-    """The reward models with all baselines, the decompositions themselves (left out where there are none), and how far
-    the reward models' session scores can be taken at their word.
+    """The reward models with all baselines and controls, the decompositions themselves, what reward models have over
+    the controls, and how far their session scores can be taken at their word; what there is none of is left out.
 
     Columns without a single figure are dropped, and the reason becomes a note.
     """
@@ -130,7 +131,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
     if any(figures.seeds > 1 for figures in evaluation.reward_models + evaluation.decompositions):
         notes.append("±: standard deviation over training seeds.")
     faces, agreement = evaluation.faces, evaluation.agreement
-    if not isinstance(faces, Missing):
+    if not isinstance(faces, Missing) and TITLES["local_difference"] in shown:
         if faces.why:
             notes.append(f"Local difference by {faces.feature}: {faces.why}.")
         notes.append(
@@ -264,7 +265,10 @@ def _is_control(row: MethodAgreement) -> bool:
 
 
 def _in_one_unit(rows: Sequence[Row], own_units: Collection[str]) -> list[Row]:
-    """Without the local differences that are in other units than the rest; a note tells them."""
+    """Without the local differences that are in other units than the rest, if there is a rest; a note tells them."""
+    aside = {baselines.MEAN, baselines.MODE, *own_units}
+    if not any(isinstance(row.get("local_difference"), Estimate) for name, row in rows if name not in aside):
+        return list(rows)
     hidden = {"local_difference": Missing("in units of its own")}
     return [(name, {**row, **hidden} if name in own_units else row) for name, row in rows]
 

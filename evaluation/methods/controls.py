@@ -147,17 +147,16 @@ class ControlVerdict:
     gain: Estimate
     beats: bool
 
-    def text(self) -> str:
-        """A sentence for a person."""
+    def text(self, gain: str | None = None) -> str:
+        """A sentence for a person, ``gain`` as it is written elsewhere on the page."""
         what = f"what a policy is paid by {self.method}" if self.paid else f"the reward model of {self.method}"
         *first, last = (NAMED[name] for name in self.controls)
         all_of_them = f"{', '.join(first)} or {last}" if first else last
-        gain = f"{self.gain.text(2, sign=True)} over {NAMED[self.against]}"
+        by = f"{gain or self.gain.text(2, sign=True)} over {NAMED[self.against]}"
         if self.beats:
-            return f"{what} agrees with people more than {all_of_them} does ({gain}, the nearest)."
+            return f"{what} agrees with people more than {all_of_them} does ({by}, the nearest)."
         return (
-            f"{what} is not shown to agree with people more than {all_of_them} does ({gain}): train no policy "
-            "against it."
+            f"{what} is not shown to agree with people more than {all_of_them} does ({by}): train no policy against it."
         )
 
 

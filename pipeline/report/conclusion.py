@@ -48,8 +48,9 @@ class Facts:
     of a session differ. ``sums_to``: what the rewards of a session add up to.
     ``people_weigh``: what people's labels of training sessions weigh in the method. ``agreement``: its Spearman with
     people's labels of held-out turns; ``annotator``: that of one annotator with the others; ``gain``: the Mean's global
-    loss less that of its reward model; ``beside``: that model beside what judges no turn. ``disputed``: share of pairs of turns that two methods order the other way
-    round. ``dearest``: the kind of turn that is paid least beside the rest of its dialogues, if one surely is.
+    loss less that of its reward model; ``beside``: that model beside what judges no turn. ``disputed``: share of
+    pairs of turns that two methods order the other way round. ``dearest``: the kind of turn that is paid least beside
+    the rest of its dialogues, if one surely is.
     ``failed``: units of work without a result.
     """
 
@@ -150,7 +151,7 @@ def trusted(facts: Facts) -> list[str]:
             f"{_figure(facts.gain)})."
         )
     if facts.beside is not None and facts.beside.beats:
-        told.append(f"The reward of single turns: {facts.beside.text()}")
+        told.append(f"The reward of single turns: {facts.beside.text(_signed(facts.beside.gain))}")
     return told or ["Nothing, by the figures of this run."]
 
 
@@ -180,7 +181,8 @@ def unknown(facts: Facts) -> list[str]:
             f"squared error less the model's is {_figure(gain)}). A policy that is trained on it may learn noise."
         )
     if facts.beside is not None and not facts.beside.beats:
-        told.append(f"Whether a policy learns from the reward model what people like: {facts.beside.text()}")
+        beside = facts.beside.text(_signed(facts.beside.gain))
+        told.append(f"Whether a policy learns from the reward model what people like: {beside}")
     return told
 
 

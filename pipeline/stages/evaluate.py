@@ -167,7 +167,11 @@ def _state_only(embeddings: pa.Table, scores: pa.Table, episodes: SplitEpisodes)
     training = episodes.sessions("train")
     found: dict[str, TurnValues] = {}
     for method in sorted(pc.unique(scores["method"]).to_pylist()):
-        own = scores.filter(pc.field("method") == method).group_by(list(keys)).aggregate([("reward", "mean")])
+        own = (
+            scores.filter(pc.field("method") == method)
+            .group_by(list(keys), use_threads=False)
+            .aggregate([("reward", "mean")])
+        )
         known = zip(turns(own), own["reward_mean"].to_pylist(), strict=True)
         taught = [(row_of[turn], value) for turn, value in known if turn[0] in training and turn in row_of]
         rows, values = (np.array(column) for column in zip(*sorted(taught), strict=True))

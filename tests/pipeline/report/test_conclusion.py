@@ -74,7 +74,7 @@ GOOD = Facts(
         (chosen, {"people_weigh": 0.25}, "taught it, too, and weigh 0.25 in it", "no reason"),
         (chosen, {}, "mix (All sources). It agrees", "taught it"),
         (chosen, {"disputed": None}, "mix (All sources).", "disagree"),
-        (trusted, {"beside": BEATEN}, "The reward of single turns: the reward model of mix agrees with people", "not"),
+        (trusted, {"beside": BEATEN}, "single turns: the reward model of mix agrees with people", "no policy"),
         (trusted, {"beside": LEVEL}, "The sums", "controls"),
         (unknown, {"beside": BEATEN}, "", "policy"),
         (unknown, {"beside": LEVEL}, "what a policy is paid by mix is not shown to agree with people more", "noise"),
