@@ -131,7 +131,7 @@ def fit_context(
         optimizer = torch.optim.AdamW([*fit.parameters(), sharpness], lr=LR, weight_decay=WEIGHT_DECAY)
         best, best_epoch, kept = -1.0, 0, {name: value.clone() for name, value in fit.state_dict().items()}
         for epoch in range(EPOCHS):
-            for batch in torch.from_numpy(learnt.turns)[torch.randperm(len(learnt.turns))].split(BATCH):
+            for batch in torch.split(torch.from_numpy(learnt.turns)[torch.randperm(len(learnt.turns))], BATCH):
                 one, other = fit.nearness(histories[batch], replies[batch], DROPOUT)
                 odds, own = one @ other.T * sharpness.exp(), torch.arange(len(batch))
                 loss = functional.cross_entropy(odds, own) + functional.cross_entropy(odds.T, own)

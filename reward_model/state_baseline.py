@@ -64,11 +64,11 @@ class StateBaseline(nn.Module):
         ((weight, bias),) = _ridges(rows, target, (penalty,))
         steps = _of_episodes(np.column_stack([left_out, rows[:, -PLACE:]]), episode)
         goal = _of_episodes(target[:, None], episode)[:, 0]
-        factor, *of_place = np.linalg.lstsq(steps, goal, rcond=1e-8)[0]
-        if factor < 0:
-            factor, of_place = 0.0, np.linalg.lstsq(steps[:, 1:], goal, rcond=1e-8)[0]
-        weight = factor * weight
-        weight[-PLACE:] += of_place
+        found = np.linalg.lstsq(steps, goal, rcond=1e-8)[0]
+        if found[0] < 0:  # What is foretold is worse than nothing: the place alone is left.
+            found[1:] = np.linalg.lstsq(steps[:, 1:], goal, rcond=1e-8)[0]
+        weight = max(0.0, float(found[0])) * weight
+        weight[-PLACE:] += found[1:]
         for name, given in (("mean", mean), ("scale", np.where(np.isinf(scale), 1.0, scale)), ("weight", weight)):
             getattr(made, name).copy_(torch.from_numpy(given))
         made.bias.fill_(bias)
@@ -93,7 +93,8 @@ def _of_episodes(columns: NDArray[np.float64], episode: NDArray[np.int64]) -> ND
     """Columns [shape=(N, C)] less their means within episodes."""
     counts = np.bincount(episode)
     means = np.stack([np.bincount(episode, column) / counts for column in columns.T], axis=1)
-    return cast(NDArray[np.float64], columns - means[episode])
+    of_episode: NDArray[np.float64] = columns - means[episode]
+    return of_episode
 
 
 def _best_penalty(

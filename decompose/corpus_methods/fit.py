@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from apportion.decompose.corpus_methods.predicted_reaction import fit_predicted
 from apportion.decompose.corpus_methods.stacked import mixed
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
 from apportion.decompose.ensembling.component import turn_opinions
@@ -53,7 +54,7 @@ def fit_decomposer(
     if isinstance(declared, StackedMethod):
         return mixed(declared, data, config)
     if isinstance(declared, PredictedReaction):
-        return declared.resolve()(declared, data, config, progress, state)
+        return fit_predicted(declared, data, config, progress, state)
     if isinstance(declared, ReactionMethod):
         return _from_reactions(declared, data, config)
     alone = replace(config, model=config.model.model_copy(update={"heads": 1}))  # A decomposition has no spread.

@@ -17,8 +17,8 @@ def test_a_dialogue_that_fits_is_one_block_that_asks_for_the_answer_to_each_of_i
     expected = "<s> A : hotel ? B : yes good A : A : train ? B : no bad . A :"
     assert words(block.ids).split() == expected.split()
     assert [words(block.ids[first:end]).split() for first, end in block.spans] == [
-        "B : yes good".split(),
-        "B : no bad .".split(),
+        ["B", ":", "yes", "good"],
+        ["B", ":", "no", "bad", "."],
     ]
     assert block.asked == (10, 21) and block.asides == (*[0] * 9, 1, 1, *[0] * 9, 2, 2)
     assert (encoded.scored, encoded.shortened) == (2, False)
