@@ -179,17 +179,8 @@ class RewardModelSettings(PresetSettings):
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         (
             *("preset", "objective", "freeze_backbone", "trained_layers", "precision", "gradient_checkpointing"),
-            *(
-                "lora_rank",
-                "processes",
-                "head_hidden_size",
-                "dropout",
-                "epochs",
-                "patience",
-                "batch_size",
-                "batch_turns",
-            ),
-            *("lr", "lr_backbone", "weight_decay"),
+            *("processes", "head_hidden_size", "dropout", "epochs", "patience", "batch_size", "batch_turns"),
+            *("lr", "lr_backbone", "weight_decay", "lora_rank"),
         )
     )
     """What decides the training alone: the key of frozen embeddings is made of all other fields."""
