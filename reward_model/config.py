@@ -117,9 +117,8 @@ def _domain(domain: TrainingDomain | None) -> str:
 
 def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     """The card as Markdown; ``metrics`` are shown as they are given, six digits each."""
-    rows = [
-        f"| {name} | {f'{value:.0f}' if value == round(value) else f'{value:.6g}'} |" for name, value in metrics.items()
-    ]
+    counts = {name: float(value).is_integer() for name, value in metrics.items()}
+    rows = [f"| {name} | {value:{'.0f' if counts[name] else '.6g'}} |" for name, value in metrics.items()]
     numbers = ("reward_mean", "reward_scale", "score_offset")
     return _CARD.substitute(
         config.model_dump(exclude=set(numbers)),

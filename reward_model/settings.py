@@ -196,19 +196,9 @@ class RewardModelSettings(PresetSettings):
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         (
-            *("preset", "objective", "freeze_backbone", "trained_layers", "precision", "gradient_checkpointing"),
-            *(
-                "lora_rank",
-                "processes",
-                "heads",
-                "head_hidden_size",
-                "dropout",
-                "epochs",
-                "patience",
-                "batch_size",
-                "batch_turns",
-            ),
-            *("lr", "lr_backbone", "weight_decay"),
+            *("preset", "teacher", "objective", "freeze_backbone", "trained_layers", "lora_rank", "precision"),
+            *("gradient_checkpointing", "processes", "heads", "head_hidden_size", "dropout", "epochs", "patience"),
+            *("batch_size", "batch_turns", "lr", "lr_backbone", "weight_decay"),
         )
     )
     """What decides the training alone: the key of frozen embeddings is made of all other fields."""

@@ -21,7 +21,7 @@ from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.history_windows import history_windows
-from apportion.reward_model.learning.distillation import train_reward_model
+from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from tests.decompose.corpus_methods.test_fit import EPISODES, faces_of
@@ -128,10 +128,8 @@ def test_it_finds_rewards_that_are_linear_in_the_text(tmp_path: Path, method: st
 def test_it_is_not_what_its_own_rewards_teach(tmp_path: Path, method: str = "rrd") -> None:
     trained, splits = direct(tmp_path / "direct", method), splits_of(EPISODES)
     projected, projection = project(judged(method), SplitEpisodes(EPISODES, splits), "relative", find_method(method))
-    distilled, _ = train_reward_model(
-        projected, SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES), small(), 0, projection.score_offset,
-        tmp_path / "distilled", ignore,
-    )  # fmt: skip
+    lesson = Lesson(projected, SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES), projection.score_offset)
+    distilled = train_reward_model(lesson, small(), 0, tmp_path / "distilled", ignore).scores
     assert projection.score_offset == pytest.approx(trained.score_offset)
     assert np.abs(np.array(rewards(trained)) - distilled.column("reward").to_numpy()).max() > 1e-3
 
