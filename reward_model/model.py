@@ -168,11 +168,13 @@ class RewardModel(nn.Module):
         """Whether what its heads read is what the baseline and the context are read of, too."""
         return (self.config.backbone, self.config.scoring) == (MINILM, "pooled")
 
-    def context(self, pairs: Sequence[Pair]) -> Tensor:
+    def context(self, pairs: Sequence[Pair], *, exact: bool = True) -> Tensor:
         """What baseline and context are read of [shape=(N, 1152)], whatever the backbone reads: MiniLM's embeddings of
-        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`)."""
+        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`); of many
+        turns at once not ``exact`` (`apportion.reward_model.network.backbones.frozen_backbone`).
+        """
         windows = [last_window(said_in(pair), self.config.history_turns) for pair in pairs]
-        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=True)
+        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=exact)
         return torch.from_numpy(embed_windows(backbone, windows))
 
     def window(self, episode: Episode, position: int) -> Pair:
