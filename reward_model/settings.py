@@ -97,8 +97,8 @@ class RewardModelSettings(PresetSettings):
     backbone: str = Field(
         "minilm",
         min_length=1,
-        description="minilm (embedded, works offline), or any Hugging Face model by name or folder, "
-        "e.g. facebook/bart-large",
+        description="minilm (embedded, works offline), e5-small or smollm2 (fetched), or any Hugging Face model by "
+        "name or folder, e.g. facebook/bart-large",
     )
     freeze_backbone: bool = Field(
         True,
