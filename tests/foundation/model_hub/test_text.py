@@ -11,6 +11,7 @@ from safetensors.numpy import load_file
 
 from apportion.decompose.influence.chat_text import place_of as measurer_place
 from apportion.decompose.method_settings import InfluenceSettings
+from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.model_hub.download import DownloadError
 from apportion.foundation.model_hub.names import (
@@ -35,7 +36,10 @@ from tests.foundation.model_hub.small_models import (
     wheel_of,
 )
 
+CACHE = cache_folder()
+"""The user's own, while tests are collected; a test's is empty."""
 NAME = "e5-small"
+PUBLISHED = TEXT_MODELS[NAME]
 CONTENT, MEANT = small_e5()
 MEMBER = TEXT_MODELS[NAME].file.member
 WHEEL = wheel_of({MEMBER: CONTENT})
@@ -205,9 +209,9 @@ def test_names_are_resolved_in_one_way(models, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FETCHED)
 def test_the_published_models_are_what_they_are_said_to_be(name, monkeypatch):
-    monkeypatch.undo()
-    folder = find_text(name)
-    if folder is None:
+    monkeypatch.setenv("APPORTION_CACHE", str(CACHE))
+    monkeypatch.setitem(TEXT_MODELS, NAME, PUBLISHED)
+    if find_text(name) is None:
         pytest.skip(f"{name} is not in $APPORTION_CACHE: apportion models fetch {name}")
     backbone = load_backbone(name, 128)
     texts = [("", "That was a great help, thank you!"), ("", "Great, thanks for your help."), ("", "Train 7 is late.")]
