@@ -169,8 +169,9 @@ class InfluenceSettings(Settings):
     model: str | None = Field(
         default=None,
         min_length=1,
-        description="influence: a causal language model on this machine, its folder or its name on the Hugging Face "
-        "Hub; `apportion train measurer CORPUS` makes a small one. influence-served asks decompose.llm.model",
+        description="influence: a causal language model on this machine, smollm2 (fetched), its folder or its name "
+        "on the Hugging Face Hub; `apportion train measurer CORPUS` makes a small one. "
+        "influence-served asks decompose.llm.model",
     )
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where that model runs; results differ by bits")
     dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="number format of its weights")

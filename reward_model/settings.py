@@ -113,8 +113,8 @@ class RewardModelSettings(PresetSettings):
     backbone: str = Field(
         "minilm",
         min_length=1,
-        description="minilm (embedded, works offline), smollm2 (`apportion models fetch smollm2`; agrees better with "
-        "people for eight times the time), or any Hugging Face model by name or folder, e.g. facebook/bart-large",
+        description="minilm (embedded, works offline), smollm2 or e5-small (`apportion models fetch smollm2`), or any "
+        "Hugging Face model by name or folder, e.g. facebook/bart-large",
     )
     freeze_backbone: bool = Field(
         True,

@@ -63,8 +63,8 @@ class AlignSettings(PresetSettings):
     policy: str = Field(
         default="tiny",
         min_length=1,
-        description="tiny (a small LLaMA built and warmed up on the spot), or the name or folder of a Hugging Face "
-        "causal language model with a chat template",
+        description="tiny (a small LLaMA built and warmed up on the spot), smollm2 (fetched), or the name or folder "
+        "of a Hugging Face causal language model with a chat template",
     )
     reward_method: str | None = Field(
         default=None,
