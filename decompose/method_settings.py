@@ -158,8 +158,10 @@ class SavoirSettings(Settings):
     )
 
 
-PLEASED = ("Thank", "Thanks", "Great", "Perfect")
-DISPLEASED = ("No", "Sorry", "But", "Why")
+PLEASED = ("Got", "Thanks", "Will", "Very", "Good", "Cool", "Great", "Fine", "Thank", "Now")
+DISPLEASED = ("Still", "Wait", "Right", "Sorry", "Not", "You", "No", "But", "This", "Are")
+"""First words of the user's replies in the made-up dialogues that taught `reactions-en`: of those that begin replies in
+at least 5 dialogues and are one token, the ten that follow the turns judged best and worst on average."""
 
 
 class MeasurerSettings(Settings):
@@ -175,14 +177,14 @@ class MeasurerSettings(Settings):
     dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="number format of its weights")
     endpoint: Literal["chat", "completions"] = Field(
         default="chat",
-        description="of the -served method: how the server is asked, chat (prompt_logprobs: vLLM) or completions (echo: "
-        "vLLM, SGLang)",
+        description="of the -served method: how the server is asked, chat (prompt_logprobs: vLLM) or completions "
+        "(echo: vLLM, SGLang)",
     )
     tokenizer: str | None = Field(
         default=None,
         min_length=1,
-        description="of the -served method, endpoint completions: the model's tokenizer, a folder or a name on the Hub, "
-        "whose chat template writes the prompt; none writes lines that begin with the role",
+        description="of the -served method, endpoint completions: the model's tokenizer, a folder or a name on the "
+        "Hub, whose chat template writes the prompt; none writes lines that begin with the role",
     )
     context_tokens: int | None = Field(
         default=None, ge=32, description="most tokens of a prompt with its reply; none is as many as the model reads"
@@ -220,8 +222,8 @@ class ZeroShotSettings(MeasurerSettings):
     pleased: tuple[str, ...] = Field(
         default=PLEASED,
         min_length=1,
-        description="what the next turn of a user who is pleased begins with: words, or whole replies, which cost more; "
-        "for a language other than English give both lists",
+        description="what the next turn of a user who is pleased begins with: words, or replies, which cost more; for "
+        "a language other than English give both lists",
     )
     displeased: tuple[str, ...] = Field(default=DISPLEASED, min_length=1, description="the same of one who is not")
 

@@ -232,8 +232,8 @@ class DecomposeSettings(PresetSettings):
         "affect-raw and intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
-        "an utterance moved the reply that came, by a model here or at a server; zero-shot and zero-shot-served have it "
-        "foretell whether the user's next words are pleased",
+        "an utterance moved the reply that came, by a model here or at a server; zero-shot and zero-shot-served have "
+        "it foretell whether the user's next words are pleased",
     )
     compare: tuple[str, ...] = Field(default=(), description="methods that stand beside it, to be compared with it")
     target: Literal["relative", "score"] = Field(

@@ -53,8 +53,8 @@ class ChatText:
             text, found, _ = text.rpartition(_HERE)
             if not found:
                 raise InputError(
-                    f"measurer {self._name!r}: its chat template shows no user's message after the assistant's, so that "
-                    "the user's next words cannot be foretold. Choose another model."
+                    f"measurer {self._name!r}: its chat template shows no user's message after the assistant's, so "
+                    "that the user's next words cannot be foretold. Choose another model."
                 )
         return text + self.said(prompt.begun)
 

@@ -30,8 +30,8 @@ class TooLongError(UnitError):
 class Prompt:
     """All that a follower reads before they reply: its own prompt, as in play (Figure 9 of the Stackelberg Speaker).
 
-    A reply is the next message of ``speaker``; somebody else has the last word before it. ``begun`` is what that message
-    begins with before the reply and is not measured (``<response>`` in Figure 9).
+    A reply is the next message of ``speaker``; somebody else has the last word before it. ``begun`` is what that
+    message begins with before the reply and is not measured (``<response>`` in Figure 9).
     """
 
     messages: tuple[ChatMessage, ...]

@@ -30,8 +30,8 @@ SERVERS = "vLLM answers both ways, SGLang the way 'completions'; OpenAI's own an
 class PromptLogprobs(NamedTuple):
     """Tokens (L of them, each by a hash) and their log-probabilities in nats, the first's unknown.
 
-    Answers to requests whose messages are the same but for a last one that is gone on with have the same hash for the same
-    token at the same place.
+    Answers to requests whose messages are the same but for a last one that is gone on with have the same hash for
+    the same token at the same place.
     """
 
     tokens: tuple[str, ...]

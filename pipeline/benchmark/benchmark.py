@@ -13,8 +13,8 @@ from pathlib import Path
 
 from apportion.corpus.session import Session
 from apportion.decompose.caveats import longest_episode, same_as
-from apportion.decompose.method import Input, LabelStudent, PretrainedReactions, RolloutMethod, StudentMethod
 from apportion.decompose.influence.preflight import measures_here
+from apportion.decompose.method import Input, LabelStudent, PretrainedReactions, RolloutMethod, StudentMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.reactions.pretrained import read_prior
 from apportion.decompose.reward_models import taught_by
