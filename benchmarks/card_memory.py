@@ -76,7 +76,7 @@ def step(task: Task, settings: AlignSettings, model: RewardModel, words: PreTrai
     contexts = [DialogueContext(f"s{i}", 0, (), tuple(one), words.decode(one)) for i, one in enumerate(prompts)]
 
     def reward(contexts: Any, histories: Any, replies: Any) -> list[float]:
-        return model.score_windows(list(zip(histories, replies, strict=True)))
+        return model.score_windows(list(zip(histories, replies, strict=True))).reward.tolist()
 
     ppo = PPO(policy, attach_adapter(policy.model, settings.adapter), contexts, reward, settings)
     begun = time.perf_counter()

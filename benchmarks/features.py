@@ -41,8 +41,8 @@ from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.demo.builders.planting import Planted
 from apportion.demo.builders.tables import to_corpus
 from apportion.features.extract import extract_session
-from apportion.features.model_hub.mesh import find_mesh
 from apportion.features.settings import FeatureSettings
+from apportion.foundation.model_hub.mesh import find_mesh
 from benchmarks.measure import tell, timed
 
 DETECTORS = ("yunet", "haar", "mesh", "mesh without iris")

@@ -71,7 +71,7 @@ def model(backbone: Path, hidden: int, scoring: str, max_tokens: int):
         backbone=str(backbone), scoring=scoring, max_tokens=max_tokens, history_turns=WINDOW // TOKENS + 1
     )
     made = RewardModel.new(settings, hidden * (1 if scoring == "one_pass" else 2), 0)
-    torch.nn.init.normal_(made.head[-1].weight)  # A new head gives zeros, and those are always equal.
+    torch.nn.init.normal_(made.head.last_weight)  # A new head gives zeros, and those are always equal.
     return made
 
 

@@ -298,6 +298,18 @@ class PretrainedReactions(ReactionMethod):
 
 
 @dataclass(frozen=True)
+class PredictedReaction(ReactionMethod):
+    """A network that foretells what ``judges`` say of the reply that comes, from the dialogue before it alone."""
+
+    judges: tuple[ReactionMethod, ...] = field(kw_only=True)
+
+    @property
+    def parts(self) -> Mapping[str, Method]:
+        """What judges the replies that it learns from."""
+        return {judge.name: judge for judge in self.judges}
+
+
+@dataclass(frozen=True)
 class StudentMethod(ReactionMethod):
     """A student of ``teacher``, which is asked whether or not it is among a run's methods."""
 

@@ -11,7 +11,8 @@ from apportion.decompose.method import SessionMethod
 from apportion.decompose.methods import METHODS
 from apportion.environments.role_assignment import BY_RULES, SELF
 from apportion.foundation.did_you_mean import did_you_mean
-from apportion.foundation.files import found_from, last_name, model_digest, remembered_digest
+from apportion.foundation.files import found_from, last_name, remembered_digest
+from apportion.foundation.model_hub.names import model_digest, model_found_from
 from apportion.foundation.settings import Settings
 from apportion.foundation.truncate import listed
 
@@ -170,7 +171,7 @@ class MeasurerSettings(Settings):
     model: str | None = Field(
         default=None,
         min_length=1,
-        description="a causal language model on this machine, its folder or its name on the Hugging Face Hub; "
+        description="a causal language model on this machine: smollm2, its folder or its name on the Hugging Face Hub; "
         "`apportion train measurer CORPUS` makes a small one. The method that ends in -served asks decompose.llm.model",
     )
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where that model runs; results differ by bits")
@@ -195,12 +196,8 @@ class MeasurerSettings(Settings):
 
     def found_from(self, base: Path) -> Self:
         """A copy whose folders and files are found from ``base``."""
-
-        def placed(name: str | None) -> str | None:
-            path = found_from(base, name) if name else None
-            return str(path) if path is not None and path.is_dir() else name
-
-        return self.model_copy(update={"model": placed(self.model), "tokenizer": placed(self.tokenizer)})
+        given = {"model": self.model, "tokenizer": self.tokenizer}
+        return self.model_copy(update={key: name and model_found_from(base, name) for key, name in given.items()})
 
     def shown(self) -> dict[str, Any]:
         """What of it is a place by its last name: paths say nothing about results."""

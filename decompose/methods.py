@@ -19,6 +19,7 @@ from apportion.decompose.method import (
     Method,
     MixedObjective,
     ObjectiveMethod,
+    PredictedReaction,
     PretrainedReactions,
     Projected,
     Raw,
@@ -110,6 +111,13 @@ _REACTION = ReactionMethod(
     section=Section("reaction"),
 )
 
+_REACTIONS_EN = PretrainedReactions(
+    "reactions-en",
+    "Reactions, by a student of a language model that judged made-up English dialogues",
+    _JUDGE_BY_PRIOR,
+    section=Section("reaction", fixed=(("pretrained", REACTIONS_EN),)),
+    languages=_ENGLISH,
+)
 _OURS: tuple[Method, ...] = (
     SessionMethod("uniform", "Uniform: every turn the same share", f"{_BASELINES}:equal_shares"),
     *_SENTIMENT,
@@ -202,12 +210,13 @@ _OURS: tuple[Method, ...] = (
     PretrainedReactions(
         "prior", "Reactions, as other corpora taught them", _JUDGE_BY_PRIOR, section=Section("reaction")
     ),
-    PretrainedReactions(
-        "reactions-en",
-        "Reactions, by a student of a language model that judged made-up English dialogues",
-        _JUDGE_BY_PRIOR,
-        section=Section("reaction", fixed=(("pretrained", REACTIONS_EN),)),
-        languages=_ENGLISH,
+    _REACTIONS_EN,
+    PredictedReaction(
+        "predicted-reaction",
+        "The reaction that a turn's text lets one expect",
+        "apportion.decompose.corpus_methods.predicted_reaction:fit_predicted",
+        section=Section("reaction"),
+        judges=(_REACTION, _REACTIONS_EN),
     ),
     BlendedMethod(
         "reaction-llm",

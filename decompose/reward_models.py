@@ -24,8 +24,12 @@ class RewardModelRef(NamedTuple):
     direct: bool
 
 
-def reward_models(methods: Sequence[str], objective: Literal["distilled", "direct", "both"]) -> tuple[str, ...]:
-    """The names of the reward models, in the order of ``methods``.
+def reward_models(
+    methods: Sequence[str],
+    objective: Literal["distilled", "direct", "both"],
+    teacher: Literal["rewards", "predicted-reaction"] = "rewards",
+) -> tuple[str, ...]:
+    """The names of the reward models, in the order of ``methods``; one alone where reactions teach it.
 
     A method that is no objective (a language model's judgements, sentiment, uniform, reactions) has rewards to be
     distilled, whatever ``objective`` says.
@@ -34,9 +38,13 @@ def reward_models(methods: Sequence[str], objective: Literal["distilled", "direc
     ('llm', 'rrd', 'rrd-direct')
     >>> reward_models(("llm", "rrd"), "direct")
     ('llm', 'rrd-direct')
+    >>> reward_models(("llm", "rrd"), "distilled", "predicted-reaction")
+    ('predicted-reaction',)
 
     Raises InputError: A package's method has the name of one of them.
     """
+    if teacher == "predicted-reaction":
+        return (teacher,)
     names: list[str] = []
     for name in methods:
         learns = objective != "distilled" and isinstance(METHODS[name], ObjectiveMethod)

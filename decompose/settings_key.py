@@ -15,6 +15,7 @@ from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.features.vocal_intensity_model.model import intensity_identity
 from apportion.foundation.arrays import Null
 from apportion.foundation.files import remembered_digest
+from apportion.foundation.model_hub.names import files_identity
 
 FETCHING_ONLY = frozenset(
     {
@@ -64,7 +65,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         values["model"] = intensity_identity(settings.intensity.model)
     if isinstance(section, ReactionSettings):
         # Whose turns are credited is a part of the sessions themselves.
-        values = {**section.reading(), "recency_weights": values["recency_weights"]}
+        read_by = files_identity("backbone_files", section.backbone)
+        values = {**section.reading(), "recency_weights": values["recency_weights"], **read_by}
         if isinstance(method, PretrainedReactions):
             values["prior"] = prior_identity(section.pretrained)
     if isinstance(section, MeasurerSettings):

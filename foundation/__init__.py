@@ -6,6 +6,6 @@ any file can hold, without a tokenizer's control words), `tables` (figures that 
 `arrays` and `progress` (types that signatures name), `intervals` (how sure a figure is), `lazy` (names imported on
 first use), `optional_packages` (packages that are optional), `settings` (the base of all settings, and what is wrong
 with refused ones), `presets` (published settings by name), `toml_text` (values as TOML writes them), `files` (written
-whole or not at all), `cache_dir` (the folder for what can be had again), `distributed` (those that share one piece of
-work).
+whole or not at all), `cache_dir` (the folder for what can be had again), `model_hub` (published models, brought there
+and called by name), `distributed` (those that share one piece of work).
 """

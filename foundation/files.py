@@ -53,18 +53,6 @@ def _digest_at(path: Path, size: int, changed_ns: int) -> str:
     return file_digest(path)
 
 
-def model_digest(name: str) -> str:
-    """What tells a model from another one of the same name: sha256 of its folder's files, or the name itself."""
-    folder = at_home(name)
-    if not folder.is_dir():
-        return name
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".safetensors", ".json", ".jinja")):
-        digest.update(str(path.relative_to(folder)).encode())
-        digest.update(bytes.fromhex(remembered_digest(path)))
-    return digest.hexdigest()
-
-
 def at_home(path: str | Path) -> Path:
     """``path`` with a ``~`` at its head as the folder of that user; one of nobody stays, and nothing is found there."""
     # Not Path.expanduser, for which a user that does not exist is an error of its own kind.
@@ -74,18 +62,6 @@ def at_home(path: str | Path) -> Path:
 def found_from(base: Path, path: str | Path) -> Path:
     """``path`` as it is called from the folder ``base``."""
     return Path(os.path.normpath(base / at_home(path)))
-
-
-def is_folder_name(name: str) -> bool:
-    """Whether ``name`` can be no model's at the Hub: those have one slash at most, and none at an end."""
-    return name.startswith(("/", ".", "~")) or name.count("/") > 1 or name.endswith("/")
-
-
-def model_found_from(base: Path, name: str) -> str:
-    """A model's folder from the folder ``base``; a name at the Hub stays what it is."""
-    path = str(found_from(base, name))
-    # Not Path.is_dir, for which a name that is too long for a file is an error.
-    return path if is_folder_name(name) or os.path.isdir(path) else name  # noqa: PTH112
 
 
 def last_name(place: str | Path) -> str:

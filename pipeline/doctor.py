@@ -15,8 +15,8 @@ from typing import Literal
 
 import apportion
 from apportion.features.emotion_model.choice import resolve_emotion_model
-from apportion.features.model_hub.mesh import find_mesh, mesh_state
 from apportion.features.settings import AUTO
+from apportion.foundation.model_hub.mesh import find_mesh, mesh_state
 from apportion.llm_client.transport.proxy import environment_proxies
 from apportion.pipeline.config import usable_cores
 

@@ -17,6 +17,8 @@ from apportion.foundation.settings import problems
 from apportion.reward_model.config import RewardModelConfig, model_card
 
 CONFIG, WEIGHTS, CARD, BACKBONE_FOLDER = "config.json", "model.safetensors", "README.md", "backbone"
+ADAPTER = ".lora_"
+"""In the names that peft gives adapters."""
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 MAKE = "Make one with `apportion run --only train-reward`."
 
@@ -50,6 +52,8 @@ def read_config(folder: Path) -> RewardModelConfig:
             f"{path}: model_type is {kind!r}; a reward model's is 'apportion-reward-model'. "
             f"This is a checkpoint of something else. {MAKE}"
         )
+    if "heads" not in values:
+        raise InputError(f"{path}: no 'heads'; the model is of an earlier version, which had one head. {MAKE}")
     try:
         return RewardModelConfig.model_validate(values)
     except ValidationError as error:
@@ -82,9 +86,19 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         ) from None
 
 
+def stored_weights(model: nn.Module) -> dict[str, Tensor]:
+    """What a checkpoint holds of ``model``: each weight once (BART's embeddings have several names), and of a backbone
+    with adapters those alone."""
+    names = {name for name, _ in model.named_parameters()}
+    if any(ADAPTER in name for name in names):
+        names = {name for name in names if ADAPTER in name or not name.startswith("trained_backbone.")}
+    every = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    return {name: tensor for name, tensor in model.state_dict().items() if name in names or name not in every}
+
+
 def fill(model: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
     """Put ``weights`` into ``model``, exactly those and no others."""
-    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    wanted = {name: tuple(tensor.shape) for name, tensor in stored_weights(model).items()}
     given = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if wanted != given:
         name = min(key for key in wanted.keys() | given.keys() if wanted.get(key) != given.get(key))
@@ -98,7 +112,7 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
             f"{folder / WEIGHTS}: {damaged!r} holds numbers that are not finite, so every reward would be NaN. "
             f"The training went astray. {MAKE}"
         )
-    model.load_state_dict(dict(weights))
+    model.load_state_dict(dict(weights), strict=False)  # What is not stored is there already.
 
 
 def _refuse_pickles(folder: Path) -> None:

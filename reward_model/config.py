@@ -15,19 +15,23 @@ from apportion.reward_model.settings import RewardModelSettings, Scoring
 class RewardModelConfig(Settings, allow_inf_nan=False):
     """Everything that makes a reward model but its weights.
 
-    r_theta(s_t, a_t) = ``reward_mean`` + ``reward_scale`` * head(backbone(s_t, a_t)), in units of reward; a session's
-    predicted score is the sum of r_theta over its target turns, plus ``score_offset``.
+    r_theta(s_t, a_t) = ``reward_mean`` + ``reward_scale`` * head(backbone(s_t, a_t)), in units of reward, the mean over
+    ``heads`` of them; a session's predicted score is the sum of r_theta over its target turns, plus ``score_offset``.
     """
 
     model_type: Literal["apportion-reward-model"] = "apportion-reward-model"
     backbone: str = Field(min_length=1)
     freeze_backbone: bool
     """A frozen backbone is named, not copied."""
+    lora_rank: int = Field(0, ge=0)
+    """Of the adapters that were trained on a frozen backbone; 0: none."""
     scoring: Scoring = "windowed"
     history_turns: int = Field(ge=0)
     max_tokens: int = Field(ge=8)
     width: int = Field(ge=1)
     """d, the numbers in an embedding."""
+    heads: int = Field(ge=1)
+    """E, whose mean is the reward and whose spread its sd."""
     head_hidden_size: int = Field(ge=1)
     dropout: float = Field(ge=0, lt=1)
     reward_mean: float = 0.0
@@ -56,7 +60,7 @@ r_theta(s_t, a_t) of LLM-GELI, section 4.2: $reading. It reads text alone.
 | | |
 |---|---|
 | backbone | `$backbone`, $stored |
-| head | layer norm, $width to $head_hidden_size, GELU, dropout $dropout, to 1 |
+| heads | $heads, each layer norm, $width to $head_hidden_size, GELU, dropout $dropout, to 1 |
 | scale | r = $reward_mean + $reward_scale * head |
 | predicted score of a session | the sum of r over its turns, plus $score_offset |
 
@@ -90,12 +94,22 @@ _READING = {
 
 def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     """The card as Markdown; ``metrics`` are shown as they are given, six digits each."""
-    rows = [f"| {name} | {value:.6g} |" for name, value in metrics.items()]
+    rows = [
+        f"| {name} | {f'{value:.0f}' if value == round(value) else f'{value:.6g}'} |" for name, value in metrics.items()
+    ]
     numbers = ("reward_mean", "reward_scale", "score_offset")
     return _CARD.substitute(
         config.model_dump(exclude=set(numbers)),
         reading=_READING[config.scoring].format(**config.model_dump()),
         **{name: f"{getattr(config, name):.6g}" for name in numbers},
-        stored="frozen (stored by name)" if config.freeze_backbone else "trained (its weights are in this folder)",
+        stored=_stored(config),
         metrics="\n".join(["| figure | value |", "|---|---|", *rows]) if rows else "None were recorded.",
     )
+
+
+def _stored(config: RewardModelConfig) -> str:
+    if config.freeze_backbone:
+        return "frozen (stored by name)"
+    if config.lora_rank:
+        return f"frozen (stored by name) under trained adapters of rank {config.lora_rank} (in this folder)"
+    return "trained (its weights are in this folder)"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class CorpusScores:
-    """The scores of a corpus (REWARDS schema, ``reward`` filled), and the sessions that are not in them."""
+    """The scores of a corpus (REWARDS schema; reward, sd, advantage), and the sessions that are not in them."""
 
     tables: list[pa.Table] = field(default_factory=list)
     unrated: list[str] = field(default_factory=list)
@@ -161,7 +161,8 @@ def _episodes(session: Session, rating: str | None, target: str | None) -> tuple
 def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[str, int]) -> pa.Table:
     from apportion.reward_model.learning.dataset import turn_keys, turn_values
 
-    windows, rewards = model.score_episodes(episodes)
+    windows, scores = model.score_episodes(episodes)
+    rewards = scores.reward
     wrong = next((i for i, reward in enumerate(rewards) if not abs(reward) < float("inf")), None)
     if wrong is not None:
         (session_id, *_), turn = turn_keys(windows)[wrong]
@@ -169,7 +170,7 @@ def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[st
             f"session {session_id}, turn {turn}: the reward is {rewards[wrong]}, not a finite number. The model's "
             "weights are too large for its backbone, or damaged. Train it again."
         )
-    return turn_values(windows, "reward", rewards, *taught_by)
+    return turn_values(windows, scores._asdict(), *taught_by)
 
 
 def _check_choice(corpus: Corpus, rating: str | None, target: str | None, called: Callable[[str], str]) -> None:

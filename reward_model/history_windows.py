@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from apportion.corpus.session import BACKGROUND_KINDS, Episode, EpisodeKey
 from apportion.corpus.speaker_labels import TARGET, letters
@@ -80,6 +81,11 @@ class HistoryWindows:
     turns: tuple[int, ...]
     pairs: tuple[Pair, ...]
     offsets: tuple[int, ...]
+
+    @property
+    def places(self) -> list[int]:
+        """How many of the target's turns came before each turn (N)."""
+        return [place for start, end in pairwise(self.offsets) for place in range(end - start)]
 
 
 def history_windows(episodes: Iterable[Episode], history_turns: int) -> HistoryWindows:

@@ -1,4 +1,4 @@
-"""The reward model r_theta(s_t, a_t): a backbone that reads text, and a head that gives one number."""
+"""The reward model r_theta(s_t, a_t): a backbone that reads text, and heads that give a number each."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from apportion.corpus.session import Episode
 from apportion.corpus.speaker_labels import TARGET
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
-from apportion.reward_model.checkpoint import BACKBONE_FOLDER, fill, read_config, read_weights, write_checkpoint
+from apportion.reward_model.checkpoint import (
+    BACKBONE_FOLDER,
+    fill,
+    read_config,
+    read_weights,
+    stored_weights,
+    write_checkpoint,
+)
 from apportion.reward_model.config import RewardModelConfig
+from apportion.reward_model.context_fit import ContextFit
+from apportion.reward_model.heads import Heads
 from apportion.reward_model.history_windows import (
     HistoryWindows,
     Pair,
@@ -28,19 +36,36 @@ from apportion.reward_model.history_windows import (
     said_in_chat,
     window,
 )
-from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone
+from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import embed_episodes, embed_windows
-from apportion.reward_model.settings import RewardModelSettings
+from apportion.reward_model.settings import MINILM, RewardModelSettings
+from apportion.reward_model.state_baseline import StateBaseline, turns_before
 
+TOKENS = 128
+"""Of each turn that MiniLM reads beside another backbone."""
 ROLES = ("user", "assistant", "system")
+
+
+class TurnScores(NamedTuple):
+    """What a model says of N turns, each [shape=(N,)] float64 in units of reward.
+
+    ``reward``: r_theta, the mean over its heads. ``sd``: their spread (n - 1), 0 of one head. ``advantage``: the reward
+    less what the state before the turn foretells (`apportion.reward_model.state_baseline`), or, of a model that knows
+    no baseline, less the mean of the rewards that it was trained on: what a policy is paid.
+    """
+
+    reward: Floats
+    sd: Floats
+    advantage: Floats
 
 
 class RewardModel(nn.Module):
     """r_theta of LLM-GELI, section 4.2: it sees the dialogue's text alone, never the rater's behaviour.
 
-    Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the turn rewards it learned:
-    ``config.reward_mean + config.reward_scale * head(embedding)``.
+    Make one with `new`, read one with `from_pretrained`. Rewards are in the units of the turn rewards it learned: the
+    mean over heads of ``config.reward_mean + config.reward_scale * head(embedding)``. ``baseline`` is None until one is
+    fitted.
 
     >>> model = RewardModel.new(RewardModelSettings(), width=768, seed=0, mean=0.5)  # untrained: the mean, always
     >>> model.score([{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}])
@@ -50,17 +75,9 @@ class RewardModel(nn.Module):
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__()
         self.config = config
-        head = nn.Sequential(
-            nn.LayerNorm(config.width),
-            nn.Linear(config.width, config.head_hidden_size),
-            nn.GELU(),
-            nn.Dropout(config.dropout),
-            nn.Linear(config.head_hidden_size, 1),
-        )
-        last = cast(nn.Linear, head[-1])
-        nn.init.zeros_(last.weight)  # Training starts at the mean: the first guess is the best constant one.
-        nn.init.zeros_(last.bias)
-        self.head: nn.Module = head
+        self.head: nn.Module = Heads(config.heads, config.width, config.head_hidden_size, config.dropout)
+        self.baseline: StateBaseline | None = None
+        self.context_fit: ContextFit | None = None
         self.trained_backbone = None if config.freeze_backbone else backbone
         # In a list, so that it is no part of what is saved.
         self._placed: list[Backbone] = []
@@ -114,29 +131,66 @@ class RewardModel(nn.Module):
         self._placed = [copy.deepcopy(self.backbone).to(device)]
         return self
 
+    def members(self, embeddings: Tensor) -> Tensor:
+        """What each head says [shape=(N, E)] of embedded windows [shape=(N, d)], in units of reward."""
+        heads: Tensor = self.head(embeddings[:, : self.config.width])
+        return self.config.reward_mean + self.config.reward_scale * heads
+
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
         """r_theta [shape=(N,)] of embedded windows [shape=(N, d)], in units of reward."""
-        return self.config.reward_mean + self.config.reward_scale * cast(Tensor, self.head(embeddings)).squeeze(-1)
+        return self.members(embeddings).mean(dim=1)
+
+    @torch.inference_mode()
+    def scores(self, embeddings: Tensor, pairs: Sequence[Pair], places: Sequence[int]) -> TurnScores:
+        """The three numbers of N embedded windows [shape=(N, d)]; ``places``: how many of the target's turns before."""
+        members = self.members(embeddings).double().cpu()
+        reward = members.mean(dim=1)
+        sd = members.std(dim=1) if self.config.heads > 1 else torch.zeros_like(reward)
+        if self.baseline is None:
+            return TurnScores(reward.numpy(), sd.numpy(), (reward - self.config.reward_mean).numpy())
+        contexts = embeddings if self.pools_minilm else self.context(pairs)
+        advantage = reward - self.baseline(contexts, places)
+        if self.context_fit is not None:
+            advantage += self.context_fit(contexts)
+        return TurnScores(reward.numpy(), sd.numpy(), advantage.numpy())
+
+    @property
+    def pools_minilm(self) -> bool:
+        """Whether what its heads read is what the baseline and the context are read of, too."""
+        return (self.config.backbone, self.config.scoring) == (MINILM, "pooled")
+
+    def context(self, pairs: Sequence[Pair]) -> Tensor:
+        """What baseline and context are read of [shape=(N, 1152)], whatever the backbone reads: MiniLM's embeddings of
+        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`)."""
+        windows = [last_window(said_in(pair), self.config.history_turns) for pair in pairs]
+        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=True)
+        return torch.from_numpy(embed_windows(backbone, windows))
 
     def window(self, episode: Episode, position: int) -> Pair:
         """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""
         whole = self.config.scoring == "one_pass"
         return window(episode, position, position if whole else self.config.history_turns)
 
-    def score_windows(self, pairs: Sequence[Pair]) -> list[float]:
-        """r_theta of (history, reply) texts; the history is made by `reward_model.history_windows.history_text`."""
+    def score_windows(self, pairs: Sequence[Pair], places: Sequence[int] | None = None) -> TurnScores:
+        """Scores of (history, reply) texts; the history is made by `reward_model.history_windows.history_text`.
+
+        ``places`` are how many of the target's turns came before each reply; where None, those in its history.
+        """
+        self.eval()
         if self.config.scoring == "one_pass":
             encode = self.backbone.dialogues.encode
-            return self._read([encode(said_in(pair), only_last=True) for pair in pairs])
-        self.eval()
-        with torch.inference_mode():
-            return self.of_embeddings(torch.from_numpy(embed_windows(self.backbone, pairs))).tolist()
+            embeddings = self._read([encode(said_in(pair), only_last=True) for pair in pairs])
+        else:
+            embeddings = torch.from_numpy(embed_windows(self.backbone, pairs))
+        return self.scores(embeddings, pairs, [turns_before(pair) for pair in pairs] if places is None else places)
 
-    def score_dialogue(self, said: Sequence[Said]) -> list[float]:
-        """r_theta of the target's T turns among those ``said``: a window for each, or all of them in one pass.
+    def score_dialogue(self, said: Sequence[Said]) -> TurnScores:
+        """Scores of the target's T turns among those ``said``: a window for each, or all of them in one pass.
 
         Warns where one pass over them is more than ``max_tokens``.
         """
+        ends = [i + 1 for i, (letter, _) in enumerate(said) if letter == TARGET]
+        pairs = [last_window(said[:end], self.config.history_turns) for end in ends]
         if self.config.scoring == "one_pass":
             encoded = self.backbone.dialogues.encode(said)
             if encoded.shortened:
@@ -145,26 +199,24 @@ class RewardModel(nn.Module):
                     "its later turns are scored with the last half of that, or more, as history",
                     stacklevel=2,
                 )
-            return self._read([encoded])
-        back = self.config.history_turns
-        ends = [i + 1 for i, (letter, _) in enumerate(said) if letter == TARGET]
-        return self.score_windows([last_window(said[:end], back) for end in ends])
+            return self.scores(self._read([encoded]), pairs, range(len(pairs)))
+        return self.score_windows(pairs, range(len(pairs)))
 
-    def score_last(self, dialogues: Sequence[Sequence[Said]]) -> list[float]:
-        """r_theta of the last turn of each dialogue, which is the target's."""
+    def score_last(self, dialogues: Sequence[Sequence[Said]]) -> TurnScores:
+        """Scores of the last turn of each dialogue, which is the target's."""
         back = None if self.config.scoring == "one_pass" else self.config.history_turns
-        return self.score_windows([last_window(said, back) for said in dialogues])
+        places = [sum(letter == TARGET for letter, _ in said[:-1]) for said in dialogues]
+        return self.score_windows([last_window(said, back) for said in dialogues], places)
 
-    def score_episode(self, episode: Episode) -> NDArray[np.float64]:
-        """r_theta [shape=(T,)] float64 of the target's turns."""
-        return np.array(self.score_dialogue(said_by(episode)), dtype=np.float64)
+    def score_episode(self, episode: Episode) -> Floats:
+        """r_theta [shape=(T,)] of the target's turns."""
+        return self.score_dialogue(said_by(episode)).reward
 
-    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, list[float]]:
-        """The N target turns of some episodes and r_theta of each; what is equal in them is read once."""
+    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, TurnScores]:
+        """The N target turns of some episodes and the scores of each; what is equal in them is read once."""
         self.eval()
         windows, embeddings = embed_episodes(self.backbone, episodes, self.config.history_turns)
-        with torch.inference_mode():
-            return windows, self.of_embeddings(torch.from_numpy(embeddings)).tolist()
+        return windows, self.scores(torch.from_numpy(embeddings), windows.pairs, windows.places)
 
     def shortens(self, episode: Episode) -> bool:
         """Whether one pass over the episode is more than ``max_tokens``, so that later turns have less history."""
@@ -179,15 +231,16 @@ class RewardModel(nn.Module):
         Raises InputError: A message without role or content, or of another role than user, assistant or system.
         """
         turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
-        return self.score_dialogue(said_in_chat(turn for turn in turns if turn is not None))
+        return self.score_dialogue(said_in_chat(turn for turn in turns if turn is not None)).reward.tolist()
 
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
 
-        A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer.
+        A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer; one with adapters
+        by name, with the adapters' weights.
         """
-        write_checkpoint(Path(out), self.config, self.state_dict(), metrics or {})
-        if self.trained_backbone is not None:
+        write_checkpoint(Path(out), self.config, stored_weights(self), metrics or {})
+        if self.trained_backbone is not None and not self.config.lora_rank:
             self.trained_backbone.save(Path(out) / BACKBONE_FOLDER)
 
     @classmethod
@@ -201,17 +254,23 @@ class RewardModel(nn.Module):
         config = read_config(folder)
         weights = read_weights(folder)
         backbone = None
-        if not config.freeze_backbone:
+        if config.lora_rank:
+            backbone = load_backbone(config.backbone, config.max_tokens, config.scoring).adapt(config.lora_rank)
+        elif not config.freeze_backbone:
             backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens, config.scoring)
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
+        if "baseline.weight" in weights:
+            model.baseline = StateBaseline()
+        if "context_fit.weight" in weights:
+            model.context_fit = ContextFit()
         fill(model, weights, folder)
         return model.eval()
 
-    def _read(self, dialogues: Sequence[EncodedDialogue]) -> list[float]:
+    def _read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
         self.eval()
         with torch.inference_mode():
-            return self.of_embeddings(self.backbone.read(dialogues)).tolist()
+            return self.backbone.read(dialogues)
 
 
 def _turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:

@@ -16,9 +16,10 @@ import pyarrow as pa
 from apportion.corpus.schema import REWARDS
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest, locked, write_atomically
+from apportion.foundation.model_hub.names import model_folder
 from apportion.reward_model.config import RewardModelConfig
 
-VERSION = 1
+VERSION = 2
 READ = (".parquet", ".jsonl", ".json", ".safetensors")
 """Files of a model and of a corpus that scores depend on; not its recordings."""
 
@@ -99,15 +100,15 @@ def identity_of(
 ) -> str:
     """sha256 of what every score depends on: the model's and the corpus's files, what was asked for, torch's threads.
 
-    A frozen backbone that is a folder enters by its files' sizes and times, one from the hub by its name.
+    A backbone that is named and is a folder enters by its files' sizes and times, one from the hub by its name.
     """
     digest = hashlib.sha256(json.dumps([VERSION, config.backbone, choice, threads]).encode())
     for folder in (model, corpus):
         for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in READ):
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
             digest.update(bytes.fromhex(file_digest(path)))
-    backbone = Path(config.backbone)
-    if config.freeze_backbone and backbone.is_dir():
+    backbone = model_folder(config.backbone)
+    if (config.freeze_backbone or config.lora_rank) and backbone.is_dir():
         stats = [(path.name, path.stat()) for path in sorted(backbone.iterdir()) if path.is_file()]
         digest.update(json.dumps([[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]).encode())
     return digest.hexdigest()

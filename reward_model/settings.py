@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from apportion.foundation.files import last_name, model_found_from
+from apportion.foundation.files import last_name
+from apportion.foundation.model_hub.names import model_found_from
 from apportion.foundation.settings import Preset, PresetSettings, PublishedValue
 
 _E = "appendix E, reward function training"
@@ -28,12 +29,17 @@ PRESETS: Mapping[str, Preset] = {
             False, "section 5.2: BART is built on, and 19 hours of training (appendix E)"
         ),
         "trained_layers": PublishedValue(0, "not in the paper: the whole of it"),
-        "scoring": PublishedValue("windowed", "section 4.2: r_theta(s_t, a_t) of history and utterance"),
+        "scoring": PublishedValue(
+            "windowed",
+            "section 4.2: r_theta(s_t, a_t) of history and utterance; by encoder and decoder, as BART's classifiers "
+            "are (the paper does not say)",
+        ),
         "history_turns": PublishedValue(
             10, "section 3: all that was said before; every CANDOR history that appendix H prints has 10 turns"
         ),
         "max_tokens": PublishedValue(1024, "as many as BART has positions for"),
         "batch_turns": PublishedValue(160, f"{_E}: batch size 1, 160 samples a batch"),
+        "heads": PublishedValue(1, "not in the paper: one reward function, no ensemble"),
         "lr": PublishedValue(5e-6, _E),
         "lr_backbone": PublishedValue(5e-6, _E),
         "gradient_checkpointing": PublishedValue(
@@ -55,6 +61,7 @@ PRESETS: Mapping[str, Preset] = {
         "batch_turns": PublishedValue(16, f"{_D}: batches of 16; the instances are utterances"),
         "epochs": PublishedValue(5, _D),
         "patience": PublishedValue(5, "not in the paper: no end before the last epoch"),
+        "heads": PublishedValue(1, "not in the paper: one reward model, no ensemble"),
         "lr": PublishedValue(1e-5, _D),
         "lr_backbone": PublishedValue(1e-5, _D),
         "gradient_checkpointing": PublishedValue(True, "not in the paper: the same bits in less memory"),
@@ -74,8 +81,12 @@ published one, and of SAVOIR not how it is read, which takes a causal model."""
 
 
 Scoring = Literal["pooled", "windowed", "one_pass"]
+LR_OF_ADAPTERS = 2e-4
+"""They begin at nothing: at a backbone's own step size they learn little in a few epochs."""
 MINILM = "minilm"
 """The embedded backbone, which is on every machine."""
+SMOLLM2 = "smollm2"
+"""A small language model that `apportion models fetch smollm2` gets; it reads a dialogue in one pass."""
 
 
 class RewardModelSettings(PresetSettings):
@@ -93,11 +104,17 @@ class RewardModelSettings(PresetSettings):
         description="what a learned method's (rrd, ircr, rudder, GELI) reward model is trained on: distilled, its turn "
         "rewards (Eq. 5); direct, its own objective, on the scores (the paper's Table 4); both, one of each",
     )
+    teacher: Literal["rewards", "predicted-reaction"] = Field(
+        "rewards",
+        description="what teaches the reward models: rewards, those of each method; predicted-reaction, one model for "
+        "all, which learns what the reply that came to a turn was worth (reaction and reactions-en); scores set its "
+        "level alone",
+    )
     backbone: str = Field(
         "minilm",
         min_length=1,
-        description="minilm (embedded, works offline), or any Hugging Face model by name or folder, "
-        "e.g. facebook/bart-large",
+        description="minilm (embedded, works offline), smollm2 (`apportion models fetch smollm2`; agrees better with "
+        "people for eight times the time), or any Hugging Face model by name or folder, e.g. facebook/bart-large",
     )
     freeze_backbone: bool = Field(
         True,
@@ -110,6 +127,13 @@ class RewardModelSettings(PresetSettings):
         le=1000,
         description="with freeze_backbone = false: how many of its upper layers are trained; "
         "0 trains everything, embeddings too",
+    )
+    lora_rank: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        description="with freeze_backbone = false: train adapters of this rank on all linear layers (LoRA) instead of "
+        "the backbone's weights; lr_backbone is 2e-4 then, where nothing else is said; 0 trains the weights",
     )
     scoring: Scoring = Field(
         "pooled",
@@ -144,6 +168,13 @@ class RewardModelSettings(PresetSettings):
         description="pooled: tokens of a turn; windowed: of history and reply together, the oldest history is dropped "
         "first; one_pass: of a dialogue that are read at once: give what the model has room for, e.g. 1024",
     )
+    heads: int = Field(
+        5,
+        ge=1,
+        le=32,
+        description="heads of the model, each trained on a bootstrap of the training sessions of its own: their mean "
+        "is the reward, their spread its sd; 1 gives no sd",
+    )
     head_hidden_size: int = Field(128, ge=1, le=8192, description="width of the head's hidden layer")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout in the head, while training only")
     epochs: int = Field(30, ge=1, le=10_000, description="passes over the training sessions, at most")
@@ -166,7 +197,17 @@ class RewardModelSettings(PresetSettings):
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         (
             *("preset", "objective", "freeze_backbone", "trained_layers", "precision", "gradient_checkpointing"),
-            *("processes", "head_hidden_size", "dropout", "epochs", "patience", "batch_size", "batch_turns"),
+            *(
+                "lora_rank",
+                "processes",
+                "heads",
+                "head_hidden_size",
+                "dropout",
+                "epochs",
+                "patience",
+                "batch_size",
+                "batch_turns",
+            ),
             *("lr", "lr_backbone", "weight_decay"),
         )
     )
@@ -176,22 +217,32 @@ class RewardModelSettings(PresetSettings):
     @classmethod
     def _given_first(cls, values: Any) -> Any:
         """A given ``batch_size`` goes before a preset's ``batch_turns``, which would be read instead of it; a backbone
-        that is trained reads windows where nothing else is said."""
+        that is trained reads windows where nothing else is said, and adapters are in all of its layers."""
         if not isinstance(values, Mapping):
             return values
         if "batch_size" in values and "batch_turns" not in values:
             values = {**values, "batch_turns": None}
         preset = cls.PRESETS.get(str(values.get("preset")))
         brought = {} if preset is None else cls.preset_beside(preset, values)
+        if values.get("backbone") == SMOLLM2:
+            values = {"scoring": "one_pass", "max_tokens": 1024, **values}
         if values.get("freeze_backbone") is False and "scoring" not in brought:
             values = {"scoring": "windowed", **values}
+        if values.get("lora_rank"):
+            own = {"trained_layers": 0, "lr_backbone": LR_OF_ADAPTERS}
+            values = {**{name: value for name, value in own.items() if name not in brought}, **values}
         return values
 
     @model_validator(mode="after")
-    def _pooled_is_frozen(self) -> Self:
+    def _agree(self) -> Self:
         if self.scoring == "pooled" and not self.freeze_backbone:
             raise ValueError(
                 "scoring = 'pooled' reads by a frozen backbone; set freeze_backbone = true, or scoring = 'windowed'"
+            )
+        if self.lora_rank and (self.freeze_backbone or self.trained_layers):
+            raise ValueError(
+                f"lora_rank = {self.lora_rank} trains adapters in all layers; set freeze_backbone = false and leave "
+                "trained_layers out, or lora_rank = 0"
             )
         return self
 

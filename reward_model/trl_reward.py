@@ -15,7 +15,9 @@ SPOKEN = ("user", "assistant")
 
 
 class GRPOReward:
-    """r_theta of each completion in its dialogue, in the units of the turn rewards that the model learned.
+    """The advantage of each completion in its dialogue, in the units of the turn rewards that the model learned.
+
+    It is r_theta less what the dialogue before the completion foretells (`apportion.reward_model.model.TurnScores`).
 
     TRL 1.16 calls a reward function with ``prompts``, ``completions`` and ``completion_ids``, one of each a completion,
     and with the data set's other columns, ``trainer_state``, ``log_extra`` and ``log_metric`` by keyword; it takes one
@@ -43,8 +45,9 @@ class GRPOReward:
         dialogues = [_dialogue(*pair) for pair in zip(prompts, completions, strict=True)]
         places = [i for i, dialogue in enumerate(dialogues) if dialogue is not None]
         rewards: list[float | None] = [None] * len(dialogues)
-        for i, reward in zip(places, self.model.score_last([dialogues[i] or [] for i in places]), strict=True):
-            rewards[i] = reward
+        scores = self.model.score_last([dialogues[i] or [] for i in places])
+        for i, paid in zip(places, scores.advantage.tolist(), strict=True):
+            rewards[i] = paid
         return rewards
 
 

@@ -33,6 +33,7 @@ _REWARDED = frozenset(
         "reward",
         "reward_settings",
         "reward_clip",
+        "sd_penalty",
         "score_norm",
         "clip",
         "beta",

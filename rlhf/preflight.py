@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import at_home
 from apportion.rlhf.policy.contexts import of_targets
 from apportion.rlhf.policy.loading import (
     Policy,
@@ -17,6 +17,7 @@ from apportion.rlhf.policy.loading import (
     check_whole,
     check_window,
     load_tokenizer,
+    place_of,
     read_config,
 )
 from apportion.rlhf.settings import AlignSettings
@@ -62,13 +63,14 @@ def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None
 
 
 def _check_policy(settings: AlignSettings) -> None:
-    from apportion.rlhf.policy.lora import check_layers, linear_layers
+    from apportion.reward_model.network.lora import linear_layers
+    from apportion.rlhf.policy.lora import check_layers
 
     name = settings.policy
     check_whole(name)
     config = read_config(name)
     check_window(name, config, settings.window)
-    folder = at_home(name)
+    folder = Path(place_of(name))
     if folder.is_dir() and not any(folder.glob("*.safetensors")):
         raise InputError(cannot_load(name, ValueError("no safetensors")))
     tokenizer = load_tokenizer(name)
@@ -89,7 +91,7 @@ def _without_weights(name: str, config: Any) -> Any:
         raise InputError(cannot_load(name, error)) from error
     try:
         # Which tokens end a turn is often said there alone.
-        model.generation_config = GenerationConfig.from_pretrained(name)
+        model.generation_config = GenerationConfig.from_pretrained(place_of(name))
     except (OSError, ValueError):
         return model  # No such file: the configuration says it.
     return model

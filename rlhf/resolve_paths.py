@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apportion.foundation.files import is_folder_name
+from apportion.foundation.model_hub.names import is_folder_name
 from apportion.llm_client.prompts.prompt_file import is_path
 
 ANOTHER = "policy@"

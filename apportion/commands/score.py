@@ -114,10 +114,11 @@ def _document(work: ScoringResult, out: Path) -> dict[str, object]:
 
 
 def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
-    rewards = scores.table.column("reward").to_numpy()
+    rewards, spread = (scores.table.column(name).to_numpy() for name in ("reward", "sd"))
     lines = [
         f"scored {len(rewards):,} turns of {len(scores.tables):,} sessions: mean {rewards.mean():.4g}, "
         f"sd {rewards.std():.4g}, from {rewards.min():.4g} to {rewards.max():.4g}",
+        f"sd over the model's heads: {spread.mean():.4g} in the mean (0: it has one head)",
         *_left_out(scores),
         f"wrote {out}",
         f"next: read {out} with pandas.read_parquet, or train a policy against {model}: apportion run CONFIG --only "

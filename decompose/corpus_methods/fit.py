@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,15 +12,23 @@ from apportion.decompose.corpus_methods.stacked import mixed
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
 from apportion.decompose.ensembling.component import turn_opinions
 from apportion.decompose.ensembling.student import PEOPLE, Lesson
-from apportion.decompose.method import LabelStudent, ObjectiveMethod, ReactionMethod, StackedMethod, StudentMethod
+from apportion.decompose.method import (
+    LabelStudent,
+    ObjectiveMethod,
+    PredictedReaction,
+    ReactionMethod,
+    StackedMethod,
+    StudentMethod,
+)
 from apportion.decompose.methods import find_method
 from apportion.decompose.reactions.model import FittedReactionModel
 from apportion.decompose.settings_key import configured
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
+from apportion.reward_model.learning.advantage import add_advantage
 from apportion.reward_model.learning.dataset import turn_values
 from apportion.reward_model.learning.distillation import training_figures
-from apportion.reward_model.learning.training import history_table
+from apportion.reward_model.learning.training import history_table, predict, score_turns
 from apportion.reward_model.model import RewardModel
 
 
@@ -42,11 +51,14 @@ def fit_decomposer(
         return _from_teacher(declared, data, config)
     if isinstance(declared, StackedMethod):
         return mixed(declared, data, config)
+    if isinstance(declared, PredictedReaction):
+        return declared.resolve()(declared, data, config, progress, state)
     if isinstance(declared, ReactionMethod):
         return _from_reactions(declared, data, config)
-    found = learned(declared, data, config, progress, state)
+    alone = replace(config, model=config.model.model_copy(update={"heads": 1}))  # A decomposition has no spread.
+    found = learned(declared, data, alone, progress, state)
     rewards = found.rewards(scores_known=True)
-    judgements = turn_values(found.history_windows, "raw_reward", rewards, method, config.seed)
+    judgements = turn_values(found.history_windows, {"raw_reward": rewards}, method, config.seed)
     return FittedReactionModel(judgements, history_table(found.history))
 
 
@@ -99,8 +111,8 @@ def train_directly(
 ) -> DirectModel:
     """Train r_theta on ``method``'s objective, save it into ``out`` and score every target turn from text alone.
 
-    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with the same settings
-    and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that predicts
+    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with one head, the
+    same settings and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that predicts
     returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue without a
     score has none. Its network reads whole dialogues and is not saved.
 
@@ -116,9 +128,15 @@ def train_directly(
             f"method {method!r} is no objective that a reward model could be trained on directly. Distil its rewards."
         )
     found = learned(declared, data, config, progress, state)
-    model = found.training.model
-    if type(model) is RewardModel:  # A subclass is another architecture, which `from_pretrained` does not make.
-        model.save_pretrained(out, training_figures(found.history, found.training))
-    rewards = found.rewards(scores_known=False)
-    scores = turn_values(found.history_windows, "reward", rewards, called, config.seed)
+    training = found.training
+    # A subclass is another architecture, which `from_pretrained` does not make.
+    if type(training.model) is RewardModel:
+        figures = training_figures(found.history, training)
+        values = predict(training.model, training.data)
+        figures |= add_advantage(training, values, data.episodes.all, config.seed)
+        training.model.save_pretrained(out, figures)
+        columns: Mapping[str, Iterable[float]] = score_turns(training.model, training.data)._asdict()
+    else:
+        columns = {"reward": found.rewards(scores_known=False)}
+    scores = turn_values(found.history_windows, columns, called, config.seed)
     return DirectModel(scores, history_table(found.history), found.score_offset)

@@ -58,7 +58,8 @@ class RUDDER:
         """A `ReturnPredictor` that starts at the mean return."""
         _, scale = mean_and_scale(task.returns)
         reading = task.reading
-        model = ReturnPredictor.new(task.settings, reading.width, task.seed, reading.backbone, task.expected, scale)
+        settings = task.settings.model_copy(update={"heads": 1})  # It has a head of its own.
+        model = ReturnPredictor.new(settings, reading.width, task.seed, reading.backbone, task.expected, scale)
         return Network(model, DialogueTurns(reading.inputs, torch.tensor(reading.history_windows.offsets)))
 
     def rewards(self, predicted: Tensor, batch: Batch) -> Tensor:
@@ -85,9 +86,9 @@ class ReturnPredictor(RewardModel):
         super().__init__(config, backbone)
         self.head = _RecurrentHead(config)
 
-    def of_embeddings(self, embeddings: Tensor) -> Tensor:
-        """g [shape=(T,)] of one dialogue's turns [shape=(T, d)], in units of the score."""
-        return self.returns(embeddings, [len(embeddings)])
+    def members(self, embeddings: Tensor) -> Tensor:
+        """g [shape=(T, 1)] of one dialogue's turns [shape=(T, d)], in units of the score."""
+        return self.returns(embeddings, [len(embeddings)])[:, None]
 
     def returns(self, embeddings: Tensor, lengths: Sequence[int]) -> Tensor:
         """g [shape=(N,)] of dialogues of ``lengths`` turns, one after the other [shape=(N, d)]."""
@@ -123,8 +124,8 @@ class DialogueTurns:
     turns: TurnInputs
     offsets: Tensor
 
-    def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
-        """g (K) of the turns at ``positions`` (K) int64."""
+    def members(self, model: RewardModel, positions: Tensor) -> Tensor:
+        """g (K, 1) of the turns at ``positions`` (K) int64."""
         dialogues, member = torch.unique(
             torch.searchsorted(self.offsets, positions, right=True) - 1, return_inverse=True
         )
@@ -135,7 +136,7 @@ class DialogueTurns:
         embeddings = self.turns.embed(model, rows)
         predicted = cast(ReturnPredictor, model).returns(embeddings, lengths.tolist())
         places = torch.cumsum(lengths, 0) - lengths
-        return predicted[places[member] + positions - starts[member]]
+        return predicted[places[member] + positions - starts[member], None]
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Embeddings (K, d), one turn at a time."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from apportion.decompose.influence.scorer import Prompt
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import at_home
+from apportion.foundation.model_hub.names import is_folder_name, model_folder, model_place
 from apportion.foundation.safe_text import control_marks, defused
 from apportion.llm_client.request import ChatMessage
 
@@ -89,14 +89,11 @@ def load_tokenizer(name: str) -> Any:
 def place_of(name: str) -> str:
     """Where a model called ``name`` is: its folder here, else its name on the Hub.
 
-    Raises InputError: It can be nothing but a folder, and there is none.
+    Raises InputError: It can be nothing but a folder, and there is none; it is one that is fetched, and was not.
     """
-    folder = at_home(name)
-    if folder.is_dir():
-        return str(folder)
-    if name.startswith(("/", ".", "~")) or name.count("/") > 1:
+    if is_folder_name(name) and not model_folder(name).is_dir():
         raise InputError(f"measurer {name!r}: no such folder. Give a model's folder or its name on the Hub.")
-    return name
+    return model_place(name)
 
 
 def words(error: BaseException) -> str:

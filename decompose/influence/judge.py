@@ -31,7 +31,7 @@ from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, 
 from apportion.decompose.session_methods.llm_requests import RequestMeta
 from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
 from apportion.foundation.errors import UnitError
-from apportion.foundation.files import model_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.session import Complete, LLMSession
 from apportion.llm_client.settings import LLMSettings

@@ -13,7 +13,7 @@ from apportion.decompose.influence.prefix_tree import Sequenced, SharedPrefixes,
 from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError, check_replies, common_length
 from apportion.decompose.method_settings import MeasurerSettings
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import model_digest
+from apportion.foundation.model_hub.names import model_digest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

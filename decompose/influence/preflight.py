@@ -101,7 +101,8 @@ def named_model(chosen: MeasurerSettings, method: str) -> str:
     if chosen.model is None:
         raise InputError(
             f"decompose.{method.replace('-', '_')}.model: the method {method!r} measures with a language model on this "
-            "machine, and none is named. Give its folder or its name on the Hugging Face Hub, make a small one with "
-            f"`apportion train measurer CORPUS`, or use {method}-served, which asks a server."
+            "machine, and none is named. Give smollm2 (`apportion models fetch smollm2`), a folder or a name on the "
+            "Hugging Face Hub, make a small one with `apportion train measurer CORPUS`, or use "
+            f"{method}-served, which asks a server."
         )
     return chosen.model

@@ -64,10 +64,10 @@ class PriorCard(Settings):
     """What a reader has to know of a reaction model, and what decides whether it fits a corpus.
 
     ``reading`` are the settings by which replies were read, ``backbone`` what tells the encoder from another of the
-    same name (`apportion.foundation.files.model_digest`), ``width`` the d numbers that it gives and ``cues`` the C
-    names beside them. ``adapts`` says that replies are standardised over the corpus that is judged; else as over those
-    that it was learnt from. ``explained`` is R^2 of standardised scores that were left out one at a time; None without
-    scores.
+    same name (`apportion.foundation.model_hub.names.model_digest`), ``width`` the d numbers that it gives, ``cues`` the
+    C names beside them. ``adapts`` says that replies are standardised over the corpus that is judged; else as over
+    those that it was learnt from. ``explained`` is R^2 of standardised scores that were left out one at a time; None
+    without scores.
     """
 
     kind: Literal["apportion-reactions"] = KIND

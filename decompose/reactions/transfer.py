@@ -24,7 +24,8 @@ from apportion.decompose.reactions.pretrained import Prior, PriorCard, TrainingP
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import digest, file_digest, model_digest
+from apportion.foundation.files import digest, file_digest
+from apportion.foundation.model_hub.names import model_digest
 
 FEWEST = 10
 """Scored dialogues of one corpus below which nothing is learnt of it: their own mean and spread would be noise."""

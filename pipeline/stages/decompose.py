@@ -16,6 +16,7 @@ from apportion.decompose.method import (
     LabelStudent,
     Method,
     ObjectiveMethod,
+    PredictedReaction,
     PretrainedReactions,
     Raw,
     ReactionMethod,
@@ -50,6 +51,7 @@ from apportion.pipeline.stages.shared import (
     recorded_digest,
     requests_at_once,
     seed_of,
+    trained_models,
     wants_descriptors_or_features,
 )
 from apportion.pipeline.stages.split import check_enough
@@ -80,9 +82,8 @@ def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
-    wanted = bool(config.decompose.some_judge) or any(
-        isinstance(METHODS[n], ReactionMethod) for n in config.decompose.methods
-    )
+    named = (*config.decompose.methods, *trained_models(config))
+    wanted = bool(config.decompose.some_judge) or any(isinstance(METHODS.get(n), ReactionMethod) for n in named)
     return wanted and has_episode(config, unit, session)
 
 
@@ -228,7 +229,7 @@ def _check_fitting(before: BeforeRun) -> Iterator[str]:
     _check_faces(before)
     _check_priors(before)
     # What reads reactions has a backbone of its own.
-    if any(isinstance(method_of(unit), ObjectiveMethod) for unit in before.units):
+    if any(isinstance(method_of(unit), ObjectiveMethod | PredictedReaction) for unit in before.units):
         yield from check_reward_model(before)
 
 
@@ -264,7 +265,7 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     identity = settings_identity(method_of(unit), config.decompose)
-    if isinstance(method_of(unit), ReactionMethod):
+    if isinstance(method_of(unit), ReactionMethod) and not isinstance(method_of(unit), PredictedReaction):
         return {"rating": config.rating, "threads": config.run.threads, "own": identity}
     # What is relative to the mean was learned before there was a choice, and stays finished.
     target = {} if config.decompose.target == "relative" else {"target": config.decompose.target}
@@ -282,7 +283,10 @@ def _fit_wants(unit: Unit, need: str) -> bool:
     if need == "features":
         # What was learnt elsewhere does not look at the rater's behaviour.
         return method.reads_features or (reads_reactions and not isinstance(method, PretrainedReactions))
-    return need not in ("embed", "react") or (need == "react") == reads_reactions
+    # What foretells a reaction reads both: the turn, and the reply that came to it.
+    return (
+        need not in ("embed", "react") or (need == "react") == reads_reactions or isinstance(method, PredictedReaction)
+    )
 
 
 def _fit_reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 from apportion.corpus.session import Session
 from apportion.features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
 from apportion.features.face.choice import chosen_detector, named
-from apportion.features.model_hub.mesh import mesh_files
 from apportion.features.settings import MESH_DEFINITIONS, MESH_SETTINGS
+from apportion.foundation.model_hub.mesh import mesh_files
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.provenance import RECORDED_PEOPLE, RECORDING_NOTES, has_unmeasured_face, has_video
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work

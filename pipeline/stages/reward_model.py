@@ -6,18 +6,22 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.method import ObjectiveMethod, PredictedReaction
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import taught_by
 from apportion.decompose.settings_key import settings_identity
+from apportion.foundation.model_hub.names import files_identity
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.stages.shared import fix_threads, has_episode, name_of, seed_of, trained_models
 from apportion.pipeline.stages.split import check_enough
 from apportion.reward_model.network.preflight import check_backbone
+from apportion.reward_model.settings import MINILM
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from apportion.decompose.corpus_methods.trained_network import TrainingData
 
 
 def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -30,7 +34,9 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {"rating": config.rating, "threads": config.run.threads, **config.train_reward.in_key()}
+    read_by = files_identity("backbone_files", config.train_reward.backbone)
+    values = {**config.train_reward.in_key(), **_reading(config), **read_by}
+    return {"rating": config.rating, "threads": config.run.threads, **values}
 
 
 def _is_embedded(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -46,39 +52,59 @@ def _train_reward(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
-    from apportion.reward_model.learning.distillation import train_reward_model
+    from apportion.decompose.corpus_methods.predicted_reaction import reaction_worth
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig
+    from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 
-    (projected,) = inputs.artifacts("rewards")
-    offset = float(projected.document("projection")["score_offset"])
-    scores, history = train_reward_model(
-        projected.table("rewards"),
+    name, seed, offset = name_of(inputs.unit), seed_of(inputs.unit), None
+    data = _training_data(inputs, config)
+    if isinstance(taught_by(name).method, PredictedReaction):
+        rewards = reaction_worth(name, data, TrainingConfig(config.decompose, config.train_reward, seed))
+    else:
+        (projected,) = inputs.artifacts("rewards")
+        rewards, offset = projected.table("rewards"), float(projected.document("projection")["score_offset"])
+    lesson = Lesson(rewards, data.episodes, data.embeddings, offset)
+    trained = train_reward_model(
+        lesson, config.train_reward, seed, work.out / "model", work.progress, work.training_state
+    )
+    return trained.scores, trained.history, trained.score_offset
+
+
+def _training_data(inputs: Inputs, config: Config) -> TrainingData:
+    from apportion.decompose.corpus_methods.trained_network import TrainingData
+
+    return TrainingData(
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
-        config.train_reward,
-        seed_of(inputs.unit),
-        offset,
-        work.out / "model",
-        work.progress,
-        work.training_state,
+        inputs.table("features", "utterance_features"),
+        inputs.table("react", "reactions"),
     )
-    return scores, history, offset
 
 
 def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.Table, float]:
     from apportion.decompose.corpus_methods.fit import train_directly
-    from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig
 
     name = name_of(inputs.unit)
-    data = TrainingData(
-        inputs.split_episodes(config.rating),
-        inputs.table("embed", "embeddings"),
-        inputs.table("features", "utterance_features"),
-    )
     training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     trained = train_directly(
-        taught_by(name).method.name, name, data, training, work.out / "model", work.progress, work.training_state
+        taught_by(name).method.name,
+        name,
+        _training_data(inputs, config),
+        training,
+        work.out / "model",
+        work.progress,
+        work.training_state,
     )
     return trained.scores, trained.history, trained.score_offset
+
+
+def _reading(config: Config) -> dict[str, int]:
+    """How a backbone is read: encoder-decoders were read by their encoders once, and what was made then is made anew.
+
+    Their names alone do not tell what they are.
+    """
+    return {} if config.train_reward.backbone == MINILM else {"reading": 2}
 
 
 def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
@@ -87,10 +113,13 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
     Which reward models there are is said by their units.
     """
     model = config.train_reward.plain()
-    del model["objective"], model["preset"]  # A name; what it brought is here.
-    if model["batch_turns"] is None:
-        del model["batch_turns"]  # Models from before there was a choice stay finished.
-    return {"rating": config.rating, "model": model, "threads": config.run.threads}
+    del model["objective"], model["teacher"], model["preset"]  # A name; what it brought is here.
+    for name in ("batch_turns", "lora_rank"):
+        if not model[name]:
+            del model[name]  # Models from before there was a choice stay finished.
+    model |= _reading(config)
+    read_by = files_identity("backbone_files", config.train_reward.backbone)
+    return {"rating": config.rating, "model": model, "threads": config.run.threads, **read_by}
 
 
 def _train_reward_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -98,16 +127,19 @@ def _train_reward_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method, direct = taught_by(name_of(unit))
     settings = training_settings(config, unit)
     if direct:
-        settings |= {"target": config.decompose.target, "own": settings_identity(method, config.decompose)}
+        settings |= {"target": config.decompose.target}
+    if direct or isinstance(method, PredictedReaction):
+        settings |= {"own": settings_identity(method, config.decompose)}
     return settings
 
 
 def _train_reward_wants(unit: Unit, need: str) -> bool:
-    """Rewards to be distilled; or, where the method mixes it in, behaviour in numbers."""
+    """Rewards to be distilled, or the replies that came; where the method mixes it in, behaviour in numbers."""
     method, direct = taught_by(name_of(unit))
+    foretells = isinstance(method, PredictedReaction)
     if need == "features":
         return direct and method.reads_features
-    return not (direct and need == "rewards")
+    return foretells if need == "react" else not ((direct or foretells) and need == "rewards")
 
 
 def check_reward_model(before: BeforeRun) -> tuple[str, ...]:
@@ -136,6 +168,7 @@ EMBED = Stage(
     _embed,
     needs=(),
     per="session",
+    version=2,
     help="Embed every turn with the frozen backbone of the reward model.",
     settings=_embed_settings,
     applies=_is_embedded,
@@ -145,7 +178,7 @@ EMBED = Stage(
 TRAIN_REWARD = Stage(
     "train-reward",
     _train_reward,
-    needs=("split", "features", "embed", "rewards"),
+    needs=("split", "features", "embed", "react", "rewards"),
     per="corpus",
     over=("method", "seed"),
     help="Distil each method's rewards into a reward model that reads text alone, or train it on its objective.",

@@ -42,7 +42,8 @@ def name_of(unit: Unit) -> str:
 
 def trained_models(config: Config) -> tuple[str, ...]:
     """The names of the reward models that the run trains, in the order of the methods that teach them."""
-    return reward_models(config.decompose.methods, config.train_reward.objective)
+    model = config.train_reward
+    return reward_models(config.decompose.methods, model.objective, model.teacher)
 
 
 def seed_of(unit: Unit) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,11 +20,9 @@ from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import embed_episodes, embedding_matrix
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.network.tokens import Encoded
-from apportion.reward_model.settings import RewardModelSettings
+from apportion.reward_model.settings import RewardModelSettings, Scoring
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from apportion.corpus.session import Episode, EpisodeKey
     from apportion.reward_model.model import RewardModel
 
@@ -32,9 +30,9 @@ if TYPE_CHECKING:
 class TurnInputs(Protocol):
     """What the model reads of N turns."""
 
-    def predict(self, model: RewardModel, positions: Tensor) -> Tensor:
-        """r_theta (K) of the turns at ``positions`` (K) int64."""
-        return model.of_embeddings(self.embed(model, positions))
+    def members(self, model: RewardModel, positions: Tensor) -> Tensor:
+        """What each head predicts (K, E) of the turns at ``positions`` (K) int64."""
+        return model.members(self.embed(model, positions))
 
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
@@ -140,18 +138,22 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     be loaded, or the device is not there.
     """
     if settings.freeze_backbone and embeddings is not None:
-        return _from_table(episodes, embeddings, settings.history_turns)
+        return _from_table(episodes, embeddings, settings.history_turns, settings.scoring)
     check_device(settings.device)
     if settings.freeze_backbone:
         frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
         windows, vectors = embed_episodes(frozen, episodes, settings.history_turns)
         return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(vectors)), frozen.width)
     backbone = load_backbone(settings.backbone, settings.max_tokens, settings.scoring)
-    backbone.train_upper(settings.trained_layers).to(settings.device)
+    if settings.lora_rank:
+        backbone.adapt(settings.lora_rank)
+    else:
+        backbone.train_upper(settings.trained_layers)
+    backbone.to(settings.device)
     if settings.gradient_checkpointing:
         backbone.recompute()
     if settings.scoring == "one_pass":
-        windows = history_windows(episodes, 0)
+        windows = history_windows(episodes, settings.history_turns)
         dialogues = [backbone.dialogues.encode(said_by(e)) for e in episodes if e.target_turns]
         inputs: TurnInputs = OnePassTurns(dialogues, torch.tensor(windows.offsets))
     else:
@@ -160,13 +162,17 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     return EncodedTurns(windows, inputs, backbone.width, backbone)
 
 
-def _from_table(episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int) -> EncodedTurns:
+def _from_table(
+    episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int, scoring: Scoring
+) -> EncodedTurns:
     places = row_places(embeddings)
     held = {key for key, _ in places}
     windows = history_windows([e for e in episodes if e.key in held], history_turns)
     rows = [_place(places, key, turn) for key, turn in turn_keys(windows)]
     matrix = embedding_matrix(embeddings)[np.array(rows, dtype=np.int64)]
-    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), matrix.shape[1])
+    # Of pooled turns a third stands for the turn before, which no head reads.
+    width = matrix.shape[1] // 3 * 2 if scoring == "pooled" else matrix.shape[1]
+    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), width)
 
 
 def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:
@@ -192,14 +198,14 @@ def rows_of_split(windows: HistoryWindows, splits: pa.Table, name: str) -> list[
     return [row for row, key in enumerate(windows.keys) if pairs.get(key[0]) == name]
 
 
-def turn_values(windows: HistoryWindows, column: str, values: Sequence[float], method: str, seed: int) -> pa.Table:
-    """N values as a table of the REWARDS schema, in the order of ``windows``, all in ``column``."""
+def turn_values(windows: HistoryWindows, columns: Mapping[str, Iterable[float]], method: str, seed: int) -> pa.Table:
+    """N values a column as a table of the REWARDS schema, in the order of ``windows``."""
     keys = turn_keys(windows)
     filled: dict[str, list[object]] = {name: [key[i] for key, _ in keys] for i, name in enumerate(EPISODE_KEY)}
     filled["turn"] = [turn for _, turn in keys]
     filled["method"] = [method] * len(keys)
     filled["seed"] = [seed] * len(keys)
-    filled[column] = [float(value) for value in values]
+    filled |= {name: [float(value) for value in values] for name, values in columns.items()}
     empty = [None] * len(keys)
     return pa.table({name: filled.get(name, empty) for name in REWARDS.arrow.names}, schema=REWARDS.arrow)
 

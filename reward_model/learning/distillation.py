@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +15,12 @@ from torch import Tensor
 
 from apportion.corpus.session import EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.history_windows import HistoryWindows
+from apportion.reward_model.learning.advantage import add_advantage
+from apportion.reward_model.learning.calibration import level
 from apportion.reward_model.learning.dataset import (
     Dataset,
     read_turns,
@@ -25,42 +29,104 @@ from apportion.reward_model.learning.dataset import (
     turn_keys,
     turn_values,
 )
-from apportion.reward_model.learning.loop import EpochRow, Training
+from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights
 from apportion.reward_model.learning.objective import TurnMSE
-from apportion.reward_model.learning.training import best_epoch, history_table, predict, train
+from apportion.reward_model.learning.training import (
+    best_epoch,
+    history_table,
+    predict_members,
+    score_turns,
+    train,
+)
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 
 
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a reward model is taught.
+
+    ``rewards``: REWARDS schema, one method and one seed; a turn whose ``reward`` is null, and an episode that it does
+    not hold, are scored, not learnt from. ``episodes``: ``train`` is learnt from, ``validation`` stops the training; all
+    of them are scored. ``embeddings``: of all turns, for a frozen backbone
+    (`apportion.reward_model.network.embed.embed_session`); made here where it is None. ``score_offset``: what a
+    predicted session score adds to the sum of its rewards; None for values in units of their own, which the training
+    sessions' scores bring to a level (`apportion.reward_model.learning.calibration`).
+    """
+
+    rewards: pa.Table
+    episodes: SplitEpisodes
+    embeddings: pa.Table | None = None
+    score_offset: float | None = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A finished training, its epochs, and what it says of the N turns.
+
+    ``unseen`` [shape=(N,)] is r_theta of each turn; of a training episode by those heads alone that did not learn from
+    it (all of them where each did).
+    """
+
+    training: Training
+    history: tuple[EpochRow, ...]
+    unseen: Floats
+
+
+class TrainedRewardModel(NamedTuple):
+    """``scores`` (REWARDS schema) have ``reward``, ``sd`` and ``advantage`` of every turn; ``history`` has step (epoch),
+    metric and value."""
+
+    scores: pa.Table
+    history: pa.Table
+    score_offset: float
+
+
 def train_reward_model(
-    rewards: pa.Table,
-    episodes: SplitEpisodes,
-    embeddings: pa.Table | None,
+    lesson: Lesson,
     settings: RewardModelSettings,
     seed: int,
-    score_offset: float,
     out: Path,
     progress: Progress,
     state: Path | None = None,
-) -> tuple[pa.Table, pa.Table]:
-    """Train r_theta on one method's rewards (Eq. 5), save it into ``out`` and score every target turn.
+) -> TrainedRewardModel:
+    """Train r_theta on turn rewards (Eq. 5), save it into ``out`` and score every target turn.
 
-    ``rewards``: REWARDS schema, one method and one seed, ``reward`` filled. Episodes that it does not hold are scored,
-    not learnt from. ``episodes``: ``train`` is learnt from, ``validation`` stops the training; all of them are scored.
-    ``embeddings``: Of all turns, for a frozen backbone (`apportion.reward_model.network.embed.embed_session`); made
-    here where it is None. ``score_offset``: What a predicted session score adds to the sum of its rewards; stored with
-    the model. ``state``: A file for the state of the unfinished training
-    (`apportion.reward_model.learning.training.train`). Returns scores: REWARDS schema with ``reward`` = r_theta(s_t,
-    a_t), for every episode with target turns. Returns history: step (epoch), metric, value. Raises UnitError: No
-    training session, none with rewards, a turn without a finite reward, or a loss that is not finite. Raises
+    Beside the network it gets the baseline of its states, and what a reply is worth that does not fit what it answers
+    (`apportion.reward_model.learning.advantage`): both from the training and validation sessions. ``state``: A file for
+    the state of the unfinished training (`apportion.reward_model.learning.training.train`).
+
+    Raises UnitError: No training session, none with rewards, a reward that is not finite, or a loss that is not finite.
     InputError: The backbone cannot be loaded.
     """
-    method, taught_seed = str(_single(rewards, "method")), int(_single(rewards, "seed"))
-    encoded = read_turns(episodes.all, embeddings, settings)
+    method, taught_seed = str(_single(lesson.rewards, "method")), int(_single(lesson.rewards, "seed"))
+    learnt = learn(lesson, settings, seed, progress, state)
+    training, values = learnt.training, learnt.unseen
+    model, data = training.model, training.data
+    figures = training_figures(learnt.history, training)
+    if lesson.score_offset is None:
+        centre, factor, offset = level(data.history_windows, values, lesson.episodes, training.rows[0])
+        values = factor * (values - centre)
+        mean, scale = factor * (model.config.reward_mean - centre), factor * model.config.reward_scale
+        update = {"reward_mean": mean, "reward_scale": scale, "score_offset": offset}
+        model.config = model.config.model_copy(update=update)
+    figures |= add_advantage(training, values, lesson.episodes.all, seed)
+    model.save_pretrained(out, figures)
+    scores = turn_values(data.history_windows, score_turns(model, data)._asdict(), method, taught_seed)
+    return TrainedRewardModel(scores, history_table(learnt.history), model.config.score_offset)
+
+
+def learn(
+    lesson: Lesson, settings: RewardModelSettings, seed: int, progress: Progress, state: Path | None = None
+) -> Learnt:
+    """The network alone, as `train_reward_model` trains it; raises as that does."""
+    method = str(_single(lesson.rewards, "method"))
+    episodes = lesson.episodes
+    encoded = read_turns(episodes.all, lesson.embeddings, settings)
     windows = encoded.history_windows
-    turn_rewards = _rewards_of_turns(windows, rewards)
+    turn_rewards = _rewards_of_turns(windows, lesson.rewards)
     data = Dataset(windows, encoded.inputs, turn_rewards=turn_rewards)
-    rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[windows.offsets[row]])}
+    rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[_turns(windows, row)]).all()}
     train_rows = [row for row in rows_of_split(windows, episodes.splits, "train") if row in rewarded]
     validation_rows = [row for row in rows_of_split(windows, episodes.splits, "validation") if row in rewarded]
     if not train_rows and rows_of_split(windows, episodes.splits, "train"):
@@ -68,14 +134,23 @@ def train_reward_model(
             f"no training session has rewards of {method!r} to learn from: they held nothing to judge by, or "
             "are in the quarantine table. Leave the method out, or give it what it needs (faces, replies)."
         )
-    mean, scale = mean_and_scale(
-        np.concatenate([np.zeros(0), *(turn_rewards[_turns(windows, row)] for row in train_rows)])
-    )
-    model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, score_offset)
+    known = np.concatenate([np.zeros(0), *(turn_rewards[_turns(windows, row)] for row in train_rows)])
+    mean, scale = mean_and_scale(known[~np.isnan(known)])
+    model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, lesson.score_offset or 0.0)
     training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
     history = train(training, progress, state)
-    model.save_pretrained(out, training_figures(history, training))
-    return turn_values(windows, "reward", predict(model, data).tolist(), method, taught_seed), history_table(history)
+    return Learnt(training, history, _unseen(training))
+
+
+def _unseen(training: Training) -> Floats:
+    members, counts = predict_members(training.model, training.data), training.bootstraps().numpy()
+    values: Floats = members.mean(axis=1)
+    for row in training.rows[0]:
+        left_out = counts[:, row] == 0
+        if left_out.any():
+            turns = _turns(training.data.history_windows, row)
+            values[turns] = members[turns][:, left_out].mean(axis=1)
+    return values
 
 
 def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, float]:
@@ -99,12 +174,12 @@ def _reward(
     key: EpisodeKey, turn: int, places: Mapping[tuple[EpisodeKey, int], int], values: Sequence[float | None]
 ) -> float:
     value = values[places[key, turn]] if (key, turn) in places else None
-    if value is None or not math.isfinite(value):
+    if (key, turn) not in places or not math.isfinite(value or 0.0):
         raise UnitError(
-            f"session {key[0]}, turn {turn}: reward {value}; each turn of {key[2]} needs a finite one. "
-            "Make the rewards again with `apportion run --only decompose`."
+            f"session {key[0]}, turn {turn}: reward {value}; each turn of {key[2]} needs a finite one, or a null where "
+            "nothing is known of it. Make the rewards again with `apportion run --only decompose`."
         )
-    return value
+    return math.nan if value is None else value
 
 
 def _turns(windows: HistoryWindows, row: int) -> slice:
@@ -119,6 +194,7 @@ def training_figures(history: Sequence[EpochRow], training: Training) -> dict[st
         "training episodes": float(len(train_rows)),
         "training turns": float(sum(training.data.length(row) for row in train_rows)),
         "validation episodes": float(len(validation_rows)),
+        "trained weights": float(sum(weight.numel() for weight in trained_weights(training.model).values())),
         "epochs run": float(len(history)),
         "epoch kept": float(kept.epoch),
         "training loss": kept.train_loss,

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,7 +20,7 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.dataset import Dataset
-from apportion.reward_model.learning.objective import Objective
+from apportion.reward_model.learning.objective import Batch, Objective
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 
@@ -53,7 +54,7 @@ class Training:
 
     ``model``: Changed in place. ``objective``: What it is trained for. ``data``: S episodes. ``rows``: The places in
     ``data`` of the episodes to train on, and of those to validate on. ``settings``: Batches, step sizes, epochs,
-    processes. ``seed``: Of the batches' order, the sampled turns and dropout.
+    processes. ``seed``: Of the batches' order, the sampled turns, dropout and the bootstraps.
     """
 
     model: RewardModel
@@ -62,6 +63,18 @@ class Training:
     rows: tuple[Sequence[int], Sequence[int]]
     settings: RewardModelSettings
     seed: int
+
+    def bootstraps(self) -> Tensor:
+        """How often each head counts each of the S episodes (E, S) float: a bootstrap of the training episodes each.
+
+        The first head counts every one of them once: alone, it is a model without an ensemble.
+        """
+        (train_rows, _), heads = self.rows, self.model.config.heads
+        places, number = list(train_rows), len(train_rows)
+        drawn = np.random.default_rng(self.seed).multinomial(number, np.full(number, 1 / number), heads - 1)
+        counts = torch.zeros(heads, len(self.data))
+        counts[:, places] = torch.from_numpy(np.concatenate([np.ones((1, number)), drawn])).float()
+        return counts
 
     def fingerprint(self) -> str:
         """sha256 of what the result depends on: the state of another training must not be gone on from."""
@@ -125,6 +138,7 @@ class _Run:
         self.training, self.model, self.processes = training, training.model, processes
         self.optimizer = _optimizer(training.model, training.settings)
         self.generator = torch.Generator().manual_seed(training.seed)
+        self.counts = training.bootstraps()
         self.history: list[EpochRow] = []
         self.best, self.best_epoch, self.best_weights = math.inf, 0, _copy(trained_weights(self.model))
 
@@ -175,25 +189,28 @@ def _optimizer(model: RewardModel, settings: RewardModelSettings) -> torch.optim
     known = {id(parameter) for parameter in head}
     backbone = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
     groups = [{"params": head, "lr": settings.lr}, {"params": backbone, "lr": settings.lr_backbone}]
-    return torch.optim.AdamW([group for group in groups if group["params"]], weight_decay=settings.weight_decay)
+    groups = [group for group in groups if group["params"]]
+    # One pass over the weights of all heads: a third less time than the plain loop on a processor.
+    return torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=True)
 
 
 def _train_epoch(run: _Run, epoch: int) -> float:
     """Take one step for each batch of the training episodes; returns their mean loss."""
-    model, processes, training = run.model, run.processes, run.training
+    model, processes = run.model, run.processes
     model.train()
     total = torch.zeros(2, dtype=torch.float64)
     for rows, sampled in _steps(run):
-        losses = _losses(training, processes.strided_part(rows), processes.strided_part(sampled), epoch)
+        losses = _member_losses(run, processes.strided_part(rows), processes.strided_part(sampled), epoch)
         terms = processes.sum(torch.tensor(len(losses)))
         run.optimizer.zero_grad()
         if len(losses):
-            # In units of the model's own scale, a step does not depend on the units of the scores.
+            # In units of the model's own scale, a step does not depend on the units of the scores. No head's gradient
+            # depends on another's.
             torch.autograd.backward(losses.sum() / terms / model.config.reward_scale**2)
         processes.sum_gradients(model.parameters())
-        torch.nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT * math.sqrt(model.config.heads))
         run.optimizer.step()
-        total += _sum_and_count(losses)
+        total += _sum_and_count(losses.mean(dim=1))
     return _mean(processes.sum(total))
 
 
@@ -228,7 +245,9 @@ def _measure(run: _Run, epoch: int) -> float | None:
     with torch.inference_mode():
         for row in run.processes.strided_part(validation_rows):
             everything = [torch.arange(run.training.data.length(row))]
-            total += _sum_and_count(_losses(run.training, [row], everything, epoch))
+            positions, batch = run.training.data.batch([row], everything)
+            predicted = _predicted(run.training, positions).mean(dim=1)
+            total += _sum_and_count(_losses(run.training, predicted, batch, [row], epoch))
     return _mean(run.processes.sum(total))
 
 
@@ -240,16 +259,34 @@ def _mean(sum_and_count: Tensor) -> float:
     return float(sum_and_count[0] / sum_and_count[1])
 
 
-def _losses(training: Training, rows: Sequence[int], sampled: Sequence[Tensor], epoch: int) -> Tensor:
-    """The objective's terms for the ``sampled`` turns of the episodes ``rows``."""
-    if not rows:
-        return torch.zeros(0)  # A process whose share of a small batch is nothing.
-    data, objective, settings = training.data, training.objective, training.settings
-    positions, batch = data.batch(rows, sampled)
+def _predicted(training: Training, positions: Tensor) -> Tensor:
+    """What each head predicts (N, E) of some turns."""
+    settings = training.settings
     mixed = settings.precision == "bfloat16" and not settings.freeze_backbone
     with torch.autocast(settings.device, torch.bfloat16, enabled=mixed):
-        predicted = data.inputs.predict(training.model, positions)
-    losses = objective.loss(predicted.float(), batch)
+        return training.data.inputs.members(training.model, positions).float()
+
+
+def _member_losses(run: _Run, rows: Sequence[int], sampled: Sequence[Tensor], epoch: int) -> Tensor:
+    """The objective's terms, a column a head, for the ``sampled`` turns of the episodes ``rows``, as each counts them.
+
+    All heads read what the backbone made of the turns once.
+    """
+    training = run.training
+    if not rows:
+        return torch.zeros(0, len(run.counts))  # A process whose share of a small batch is nothing.
+    positions, batch = training.data.batch(rows, sampled)
+    columns = []
+    for predicted, counts in zip(_predicted(training, positions).unbind(dim=1), run.counts[:, list(rows)], strict=True):
+        losses = _losses(training, predicted, batch, rows, epoch)
+        columns.append(losses * (counts if len(losses) == len(rows) else counts[batch.episode]))
+    return torch.stack(columns, dim=1)
+
+
+def _losses(training: Training, predicted: Tensor, batch: Batch, rows: Sequence[int], epoch: int) -> Tensor:
+    """The objective's terms for what is ``predicted`` (N) of turns of the episodes ``rows``."""
+    data, objective = training.data, training.objective
+    losses = objective.loss(predicted, batch)
     finite = torch.isfinite(losses)
     if not bool(finite.all()):
         term = int(torch.nonzero(~finite)[0])

@@ -83,10 +83,11 @@ class TurnMSE(EveryTurn):
     name: str = "turn MSE (Eq. 5, LLM-GELI)"
 
     def loss(self, predicted: Tensor, batch: Batch) -> Tensor:
-        """Squared errors of the N turns, in squared units of reward.
+        """Squared errors of the N turns, in squared units of reward; 0 for a turn that has no reward (NaN).
 
         Raises ValueError: The batch has no turn rewards.
         """
         if batch.turn_rewards is None:
             raise ValueError("TurnMSE needs a batch with turn rewards")
-        return (batch.turn_rewards - predicted) ** 2  # Eq. 5, LLM-GELI
+        known = batch.turn_rewards.isfinite()
+        return torch.where(known, batch.turn_rewards.nan_to_num() - predicted, 0.0) ** 2  # Eq. 5, LLM-GELI

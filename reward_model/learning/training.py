@@ -8,16 +8,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 
 from apportion.corpus.schema import HISTORY
+from apportion.foundation.arrays import Floats
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.data_parallel import train_distributed
 from apportion.reward_model.learning.dataset import Dataset
 from apportion.reward_model.learning.loop import EpochRow, Training, training_loop
-from apportion.reward_model.model import RewardModel
+from apportion.reward_model.model import RewardModel, TurnScores
 
 TURNS_AT_ONCE = 1024
 
@@ -47,16 +48,35 @@ def train(training: Training, progress: Progress, state: Path | None = None) -> 
     return training_loop(training, progress, state, Processes())
 
 
-def predict(model: RewardModel, data: Dataset) -> NDArray[np.float64]:
-    """r_theta [shape=(N,)] float64 of every turn of ``data``, dropout off."""
+def predict(model: RewardModel, data: Dataset) -> Floats:
+    """r_theta [shape=(N,)] of every turn of ``data``, dropout off."""
+    return predict_members(model, data).mean(axis=1)
+
+
+def predict_members(model: RewardModel, data: Dataset) -> Floats:
+    """What each head says [shape=(N, E)] of every turn of ``data``, dropout off."""
     model.eval()
-    turns = torch.arange(data.history_windows.offsets[-1])
     with torch.inference_mode():
-        parts = [
-            data.inputs.predict(model, turns[start : start + TURNS_AT_ONCE]).numpy()
-            for start in range(0, len(turns), TURNS_AT_ONCE)
-        ]
-    return np.concatenate([np.zeros(0), *parts]).astype(np.float64)
+        parts = [data.inputs.members(model, turns).double().numpy() for turns in _in_parts(data)]
+    return np.concatenate(parts) if parts else np.zeros((0, model.config.heads))
+
+
+def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
+    """Reward, sd and advantage of every turn of ``data`` (N), dropout off."""
+    model.eval()
+    windows, embed = data.history_windows, data.inputs.embed
+    pairs, places = windows.pairs, windows.places
+    parts = [TurnScores(np.zeros(0), np.zeros(0), np.zeros(0))]
+    with torch.inference_mode():
+        for turns in _in_parts(data):
+            own = slice(int(turns[0]), int(turns[-1]) + 1)
+            parts.append(model.scores(embed(model, turns), pairs[own], places[own]))
+    return TurnScores(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _in_parts(data: Dataset) -> tuple[Tensor, ...]:
+    turns = torch.arange(data.history_windows.offsets[-1])
+    return turns.split(TURNS_AT_ONCE) if len(turns) else ()
 
 
 def best_epoch(history: Sequence[EpochRow]) -> EpochRow:

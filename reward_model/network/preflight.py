@@ -18,7 +18,7 @@ def check_backbone(settings: RewardModelSettings) -> None:
     if settings.backbone != MINILM:
         from apportion.reward_model.network.backbones import check_loadable
 
-        check_loadable(settings.backbone, settings.max_tokens)
+        check_loadable(settings.backbone, settings.max_tokens, bool(settings.lora_rank))
 
 
 def check_device(device: str) -> None:

@@ -29,7 +29,8 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> Vectors:
     """One vector a text: the hidden states of all layers, averaged over layers and tokens.
 
     The last layer of a sentence encoder is made for topics and loses much of the tone that the middle ones still have.
-    An empty text gives zeros. Returns [shape=(N, d)], d the hidden size.
+    An encoder-decoder's vector is its decoder's last state at the text's end. An empty text gives zeros. Returns
+    [shape=(N, d)], d the hidden size.
     """
     # BERT is told the positions of its tokens; others count them along the row, or by how far two are apart.
     packed = backbone.config.model_type == "bert"
@@ -38,28 +39,32 @@ def embed_texts(backbone: Backbone, texts: Sequence[str]) -> Vectors:
 
 
 def embed_pooled(backbone: Backbone, pairs: Sequence[Pair], known: Mapping[str, Vectors] | None = None) -> Vectors:
-    """The mean of a window's history beside its reply, every turn read once and by itself (`embed_texts`).
+    """The mean of a window's history, its reply, and its last turn before the reply, each turn read once and by itself.
 
-    ``known``: vectors of turns that were read before. A window without history has zeros there; what was known before
-    the dialogue counts as turns. Returns [shape=(N, 2 d)].
+    ``known``: vectors of turns that were read before (`embed_texts`). A window without history has zeros in its place;
+    what was known before the dialogue counts as turns. Returns [shape=(N, 3 d)].
     """
     windows = [[f"{who}: {text}" if who in MARKS else text for who, text in said_in(pair)] for pair in pairs]
     vectors = dict(known or {})
     unread = list(dict.fromkeys(text for texts in windows for text in texts if text not in vectors))
     vectors.update(zip(unread, embed_texts(backbone, unread), strict=True))
-    silence = [np.zeros(backbone.width // 2, np.float32)]
-    histories = [np.mean([vectors[text] for text in texts[:-1]] or silence, axis=0) for texts in windows]
-    halves = [histories, [vectors[texts[-1]] for texts in windows]]
-    return np.concatenate(
-        [np.array(half, np.float32).reshape(len(pairs), backbone.width // 2) for half in halves], axis=1
-    )
+    width = backbone.width // 2
+    silence = [np.zeros(width, np.float32)]
+    before = [[vectors[text] for text in texts[:-1]] or silence for texts in windows]
+    parts = [
+        [np.mean(of, axis=0) for of in before],
+        [vectors[texts[-1]] for texts in windows],
+        [of[-1] for of in before],
+    ]
+    return np.concatenate([np.array(part, np.float32).reshape(len(pairs), width) for part in parts], axis=1)
 
 
 def embed_replies(backbone: Backbone, exchanges: Sequence[Pair]) -> Vectors:
     """One vector a reply that is read after what it answers: as `embed_texts`, averaged over the reply's tokens alone.
 
     ``exchanges``: what was said before, and the reply; an empty reply gives zeros. Of a model whose tokenizer does not
-    tell the two apart, the average is over both. Returns [shape=(N, d)], d the hidden size.
+    tell the two apart, the average is over both; of an encoder-decoder it is the state at the end. Returns
+    [shape=(N, d)], d the hidden size.
     """
 
     def encode(pairs: list[Pair]) -> list[Tokens]:
@@ -90,6 +95,8 @@ def _each_once(
 
 def _of_replies(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
     """The vectors [shape=(B, d)] of replies after what they answer."""
+    if backbone.config.is_encoder_decoder:
+        return backbone.pooled(texts).cpu()
     inputs = backbone.tokens.pad(texts)
     layers = [layer.float() for layer in backbone.encoder(**inputs, output_hidden_states=True).hidden_states[1:]]
     longest = inputs["attention_mask"].shape[1]
@@ -124,12 +131,13 @@ def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
     lengths = torch.tensor([len(text.ids) for text in texts])
     own = torch.repeat_interleave(torch.arange(len(texts)), lengths)
     kind = backbone.encoder.dtype
+    told = backbone.tokens.reads_segments  # E5 has BERT's shape, and was taught without segments.
     apart = torch.where(own[:, None] == own[None], 0.0, torch.finfo(kind).min).to(kind)
     states = _mean_over_layers(
         backbone,
         {
             "input_ids": torch.tensor([[number for text in texts for number in text.ids]]),
-            "token_type_ids": torch.tensor([[segment for text in texts for segment in text.segments]]),
+            "token_type_ids": torch.tensor([[segment * told for text in texts for segment in text.segments]]),
             "position_ids": torch.cat([torch.arange(len(text.ids)) for text in texts])[None],
             "attention_mask": apart[None, None],
         },
@@ -140,6 +148,8 @@ def _side_by_side(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
 
 def _padded(backbone: Backbone, texts: Sequence[Tokens]) -> Tensor:
     """The vectors [shape=(B, d)] of texts of like lengths, each in a row of its own."""
+    if backbone.config.is_encoder_decoder:
+        return backbone.pooled(texts).cpu()
     inputs = backbone.tokens.pad(texts)
     states = _mean_over_layers(backbone, inputs)
     mask = inputs["attention_mask"].unsqueeze(-1).to(states)

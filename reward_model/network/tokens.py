@@ -37,7 +37,7 @@ class PairTokenizer:
         self._backend.no_padding()
         self._backend.no_truncation()
         self._room = max_tokens - self._backend.num_special_tokens_to_add(True)
-        self._segments = "token_type_ids" in tokenizer.model_input_names
+        self.reads_segments = "token_type_ids" in tokenizer.model_input_names
         # A model without special tokens would get nothing at all to read for an empty window.
         self._empty = tokenizer.eos_token_id or 0
 
@@ -61,7 +61,7 @@ class PairTokenizer:
             "input_ids": [[*text.ids, *[self._padding] * (longest - len(text.ids))] for text in texts],
             "attention_mask": [[1] * len(text.ids) + [0] * (longest - len(text.ids)) for text in texts],
         }
-        if self._segments:
+        if self.reads_segments:
             columns["token_type_ids"] = [[*text.segments, *[0] * (longest - len(text.ids))] for text in texts]
         return {name: torch.tensor(rows, dtype=torch.int64) for name, rows in columns.items()}
 

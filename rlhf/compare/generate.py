@@ -15,7 +15,8 @@ import torch
 
 from apportion.corpus.schema import KEY, RESPONSES
 from apportion.corpus.session import Episode
-from apportion.foundation.files import model_digest, place_file, write_atomically
+from apportion.foundation.files import place_file, write_atomically
+from apportion.foundation.model_hub.names import model_digest
 from apportion.foundation.progress import Progress
 from apportion.reward_model.score_journal import open_journal
 from apportion.rlhf.compare.blind import blinded

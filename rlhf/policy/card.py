@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from apportion.foundation.model_hub.names import FETCHED
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.contexts import ContextSet
 from apportion.rlhf.settings import AlignSettings
@@ -56,6 +57,8 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     tiny = settings.policy == "tiny"
     note = (TINY_NOTE if tiny else NAMED_NOTE).format(base=facts.base, weights=facts.base_weights)
     base = "base" if tiny else facts.base
+    if base in FETCHED:
+        note += f" Below, put the folder that `apportion models path {base}` prints for its name."
     tokenizer = "base" if tiny else "."
     rewarded = settings.trainer.needs_reward
     source = f"sessions {'of the `policy`' if rewarded else 'outside the `test`'} split"
@@ -96,7 +99,6 @@ folder = "."  # the folder of this card
 tokenizer = AutoTokenizer.from_pretrained({_path(tokenizer)}, trust_remote_code=False)
 policy = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained({_path(base) if tiny else repr(base)}), folder)
 ```
-
 Reply with temperature {settings.temperature:g} and without top-p, as in training.
 
 ## Settings

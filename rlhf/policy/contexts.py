@@ -48,7 +48,7 @@ class DialogueContext:
 
     ``messages`` is what the policy sees, what the target knew and the window of turns; ``prompt`` its token ids (L of
     them) up to where the reply starts; ``history`` is the text that the reward model reads; ``turn`` is the turn that
-    the reply stands in for.
+    the reply stands in for, ``place`` how many of the target's turns came before it (None: those in ``history``).
     """
 
     session_id: str
@@ -56,6 +56,11 @@ class DialogueContext:
     messages: tuple[ContextTurn, ...]
     prompt: tuple[int, ...]
     history: str
+    place: int | None = None
+
+    def after(self, turns: int) -> DialogueContext:
+        """The context of the target's turn that comes ``turns`` later in the same response."""
+        return self if self.place is None else replace(self, place=self.place + turns)
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ def make_contexts(
     counted = {"empty": 0, "continued": 0, "over_long": 0, "surplus": 0, "unrated": 0}
     for episode in episodes:
         of_episode: list[DialogueContext] = []
-        for position in episode.target_positions[-1:] if last_alone else episode.target_positions:
+        for place, position in list(enumerate(episode.target_positions))[-1 if last_alone else 0 :]:
             before = spoken(episode.turns[:position])
             if not before:
                 counted["empty"] += 1
@@ -116,7 +121,7 @@ def make_contexts(
                 messages, prompt = window
                 turn = episode.turns[position].turn
                 of_episode.append(
-                    DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position))
+                    DialogueContext(episode.session_id, turn, messages, prompt, history(episode, position), place)
                 )
             else:
                 counted["over_long"] += 1

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import at_home, check_path, is_folder_name, place_folder, temporary_name
+from apportion.foundation.files import at_home, check_path, place_folder, temporary_name
+from apportion.foundation.model_hub.names import is_folder_name, model_folder
 from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 
@@ -56,7 +57,7 @@ BASE = "base"
 
 def open_policy(name: str, window: Window, placement: Placement, called: str) -> Policy:
     """The policy ``name``, to be called ``called``: a folder with adapters and its base, or a whole model."""
-    folder = at_home(name)
+    folder = model_folder(name)
     if not (folder / ADAPTER).is_file():
         source = str(folder) if folder.is_dir() else name
         return load_policy(source, window, placement, called=called)
@@ -68,7 +69,7 @@ def check_policy(name: str, window: Window) -> None:
 
     Raises InputError: as `open_policy`, as far as names, folders and the length of the window go.
     """
-    folder = at_home(name)
+    folder = model_folder(name)
     if (folder / ADAPTER).is_file():
         check_model(base_of(folder), window)
     elif folder.is_dir() or is_folder_name(name):
@@ -77,7 +78,7 @@ def check_policy(name: str, window: Window) -> None:
 
 def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
     """The tokenizer alone of the policy ``name``."""
-    folder = at_home(name)
+    folder = model_folder(name)
     return load_tokenizer(str(folder) if folder.is_dir() else name)
 
 

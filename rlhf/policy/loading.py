@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import at_home, check_path, is_folder_name
+from apportion.foundation.files import check_path
+from apportion.foundation.model_hub.names import is_folder_name, model_folder, model_place
 from apportion.rlhf.policy_settings import Placement, Window
 
 if TYPE_CHECKING:
@@ -70,10 +71,11 @@ def load_policy(
     from transformers import AutoModelForCausalLM
 
     check_whole(name)
+    place = place_of(name)
     tokenizer = load_tokenizer(str(adapter or name))
     dtype = torch.bfloat16 if placement.dtype == "bfloat16" else torch.float32
     try:
-        model = AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, trust_remote_code=False, dtype=dtype)
+        model = AutoModelForCausalLM.from_pretrained(place, use_safetensors=True, trust_remote_code=False, dtype=dtype)
     except Exception as error:  # Loaders fail in many ways; only a lack of memory is not the model's fault.
         if is_allocation(error):
             raise
@@ -89,11 +91,11 @@ def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
     """The tokenizer of the model ``name``, with a chat template that takes both sides of a dialogue."""
     from transformers import AutoTokenizer
 
-    _check_folder(name)
+    place = place_of(name)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False)
     except Exception as error:  # Loaders fail in many ways.
-        folder = at_home(name)
+        folder = Path(place)
         if folder.is_dir() and not any(folder.glob("tokenizer*")):
             raise InputError(
                 f"policy {name!r}: the folder has no tokenizer (tokenizer.json, tokenizer_config.json). Put it there: "
@@ -108,9 +110,9 @@ def read_config(name: str) -> Any:
     """The configuration of the model ``name``."""
     from transformers import AutoConfig
 
-    _check_folder(name)
+    place = place_of(name)
     try:
-        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+        return AutoConfig.from_pretrained(place, trust_remote_code=False)
     except Exception as error:  # Loaders fail in many ways.
         raise InputError(cannot_load(name, error)) from error
 
@@ -176,8 +178,7 @@ def on_device(model: Any, placement: Placement) -> Any:
 
 def check_whole(name: str) -> None:
     """Raise InputError where ``name`` is a path without a folder, or a folder of adapters rather than of a model."""
-    _check_folder(name)
-    folder = at_home(name)
+    folder = Path(place_of(name))
     if (folder / ADAPTER).is_file() and not (folder / "config.json").is_file():
         raise InputError(
             f"policy {name!r}: the folder holds adapters, and a policy to align is a whole model. Put them into their "
@@ -185,11 +186,16 @@ def check_whole(name: str) -> None:
         )
 
 
-def _check_folder(name: str) -> None:
-    folder = at_home(name)
+def place_of(name: str) -> str:
+    """Where the policy ``name`` is: its folder here, else its name at the Hub.
+
+    Raises InputError: it can be nothing but a folder, and there is none; it is one that is fetched, and was not.
+    """
+    folder = model_folder(name)
     check_path(folder)
     if is_folder_name(name) and not folder.is_dir():
         raise InputError(f"policy {name!r}: no such folder. Give a model's folder, its Hub name, or tiny.")
+    return model_place(name)
 
 
 def check_device(placement: Placement, called: str = "device") -> None:

@@ -28,6 +28,8 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
     """The adapters that ``settings`` asks for, in peft's words."""
     from peft import LoraConfig
 
+    from apportion.reward_model.network.lora import linear_layers
+
     check_layers(linear_layers(model), settings)
     return LoraConfig(
         r=settings.r,
@@ -37,13 +39,6 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
         bias="none",
         task_type="CAUSAL_LM",
     )
-
-
-def linear_layers(model: nn.Module) -> set[str]:
-    """The names, each without its module's, that ``model`` gives its linear layers."""
-    from torch import nn
-
-    return {name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, nn.Linear)}
 
 
 def check_layers(layers: Iterable[str], settings: LoraSettings) -> None:

@@ -108,7 +108,7 @@ def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_token
             said = (ContextTurn("user", BEGIN), *said)
         prompt = render((*known, *said), tokenizer, reply_follows=True)
         if len(prompt) <= max_tokens:
-            return DialogueContext(episode.session_id, 0, (*known, *said), prompt, "")
+            return DialogueContext(episode.session_id, 0, (*known, *said), prompt, "", len(episode.target_turns))
     raise UnitError(
         f"{episode.session_id or 'an episode'}: what {episode.rating.target!r} knew before the first act, and the last "
         f"turn, are more than max_context_tokens = {max_tokens}. Raise that."

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.foundation.files import model_digest
+from apportion.foundation.model_hub.names import model_digest, model_folder
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, window_of
 from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy_settings import Placement, Window
@@ -36,7 +35,7 @@ class PolicyPartnerSettings(Window, Placement):
     def identity(self) -> dict[str, Any]:
         """All of it; a folder counts by its content as well."""
         own = self.model_dump(mode="json", exclude={"device"})
-        return {**own, "files": model_digest(self.policy)} if Path(self.policy).is_dir() else own
+        return {**own, "files": model_digest(self.policy)} if model_folder(self.policy).is_dir() else own
 
 
 class PolicyPartner(LivePartner):

@@ -20,7 +20,7 @@ from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, Visibility
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import model_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.foundation.settings import Settings
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.prompt_style import StyledModel

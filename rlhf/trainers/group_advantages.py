@@ -54,7 +54,11 @@ class GroupReward:
         step = trainer_state.global_step // updates_a_step(self._settings) + 1
         here = finite_scores(
             self._reward,
-            [context for context, turns in zip(answered, turns_of, strict=True) for _ in turns],
+            [
+                context.after(number)
+                for context, turns in zip(answered, turns_of, strict=True)
+                for number in range(len(turns))
+            ],
             [history for turns in histories_of for history in turns],
             [reply for turns in turns_of for reply in turns],
             f"{self._settings.algorithm.upper()} step {step}",

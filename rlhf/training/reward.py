@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from apportion.corpus.session import Episode
-from apportion.foundation.errors import UnitError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.reward_model.history_windows import reply_text
 from apportion.reward_model.model import RewardModel
+from apportion.reward_model.state_baseline import turns_before
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy_settings import Device
 
@@ -41,13 +42,22 @@ class SessionReward(Reward, Protocol):
 
 
 class ModelReward:
-    """r_theta(s_t, a_t) of a saved reward model, its windows made exactly as in its training.
+    """The advantage of a saved reward model (`apportion.reward_model.model.TurnScores`), read as in training.
 
-    It reads on ``device``: where the policy is.
+    What the state foretells is taken off, since no reply can change it; and ``sd_penalty`` times the sd, so that a
+    reply on which the model's heads disagree is worth less. It reads on ``device``: where the policy is.
+
+    Raises InputError: A penalty on the sd of a model of one head.
     """
 
-    def __init__(self, folder: Path, device: Device = "cpu") -> None:
+    def __init__(self, folder: Path, device: Device = "cpu", sd_penalty: float = 0.0) -> None:
         self._model = RewardModel.from_pretrained(folder)
+        self._sd_penalty = sd_penalty
+        if sd_penalty and self._model.config.heads == 1:
+            raise InputError(
+                f"align.sd_penalty = {sd_penalty:g}: the reward model {folder} has one head, so its scores have no sd. "
+                "Set sd_penalty to 0, or train the model again with train_reward.heads = 5."
+            )
         if device != "cpu":
             self._model.place(device)
 
@@ -60,7 +70,12 @@ class ModelReward:
     ) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""
         pairs = [(history, reply_text(reply)) for history, reply in zip(histories, replies, strict=True)]
-        return self._model.score_windows(pairs)
+        places = [
+            turns_before(pair) if context.place is None else context.place
+            for context, pair in zip(contexts, pairs, strict=True)
+        ]
+        scores = self._model.score_windows(pairs, places)
+        return (scores.advantage - self._sd_penalty * scores.sd).tolist()
 
 
 class NoReward:
@@ -79,7 +94,9 @@ class NoReward:
 
 def of_job(job: Job, settings: Settings | None) -> SessionReward:
     """The reward model of an alignment, placed where its policy is."""
-    return NoReward() if job.reward_model is None else ModelReward(job.reward_model, job.settings.device)
+    if job.reward_model is None:
+        return NoReward()
+    return ModelReward(job.reward_model, job.settings.device, job.settings.sd_penalty)
 
 
 def load_reward(job: Job) -> SessionReward:

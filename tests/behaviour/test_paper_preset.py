@@ -61,7 +61,7 @@ def test_bart_is_trained_whole_in_batches_of_160_turns(trained):
     assert set(rates) == {(5e-6, 5e-6)} and 3 <= math.ceil(turns / 160) <= len(rates)
     model = RewardModel.from_pretrained(folder / "model")
     assert type(model.trained_backbone.encoder).__name__ == "BartEncoder"
-    assert all(torch.isfinite(torch.tensor(model.score_windows([("A : train ?", "yes"), ("", "no")]))))
+    assert all(torch.isfinite(torch.tensor(model.score_windows([("A : train ?", "yes"), ("", "no")]).reward)))
     before = BartModel.from_pretrained(folder / "bart").get_encoder().state_dict()
     moved = {
         name for name, weight in model.trained_backbone.encoder.state_dict().items() if not weight.equal(before[name])

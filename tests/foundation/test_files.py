@@ -20,7 +20,6 @@ from apportion.foundation.files import (
     is_temporary,
     locked,
     make_folder,
-    model_digest,
     place_file,
     place_folder,
     remembered_digest,
@@ -28,6 +27,7 @@ from apportion.foundation.files import (
     temporary_name,
     write_atomically,
 )
+from apportion.foundation.model_hub.names import model_digest
 
 
 def test_equal_values_have_one_text_and_one_digest():

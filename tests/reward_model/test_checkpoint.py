@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from apportion.foundation.errors import InputError
 from apportion.reward_model.model import RewardModel
 from tests.reward_model.test_model import MESSAGES, random_head
-from tests.reward_model.tiny import save_tiny, small
+from tests.reward_model.tiny import SIZES, save_tiny, small
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def saved(bert: Path, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "gpt2"])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "bart", "t5", "gpt2"])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_what_is_saved_is_read_again(kind: str, frozen: bool, tmp_path: Path) -> None:
     settings = small(save_tiny(tmp_path / "backbone", kind), freeze_backbone=frozen)
@@ -29,6 +29,8 @@ def test_what_is_saved_is_read_again(kind: str, frozen: bool, tmp_path: Path) ->
     expected = model.score(MESSAGES)
     model.save_pretrained(tmp_path / "model")
     if not frozen:
+        stored = load_file(tmp_path / "model" / "model.safetensors").values()
+        assert sum(tensor.shape == (SIZES["vocab_size"], 16) for tensor in stored) == 1  # BART's has three names.
         shutil.rmtree(tmp_path / "backbone")  # A trained backbone is in the model's own folder.
     again = RewardModel.from_pretrained(tmp_path / "model")
     assert again.score(MESSAGES) == expected
@@ -70,9 +72,10 @@ def test_a_missing_folder_says_how_to_make_one(tmp_path: Path) -> None:
         ("{", "not valid JSON"),
         ("[]", "model_type is 'list'"),
         ('{"model_type": "bert"}', "model_type is 'bert'; .*a checkpoint of something else"),
-        ('{"model_type": "apportion-reward-model", "backbone": ""}', "backbone = ''"),
+        ('{"model_type": "apportion-reward-model", "backbone": "", "heads": 1}', "backbone = ''"),
         ({"reward_scale": 0.0}, "reward_scale"),
         ({"extra": 1}, "extra"),
+        ('{"model_type": "apportion-reward-model", "backbone": "minilm"}', "no 'heads'; the model is of an earlier"),
     ],
 )
 def test_a_configuration_of_something_else_is_refused(text: str | dict[str, float], problem: str, saved: Path) -> None:
@@ -97,11 +100,11 @@ def test_missing_and_damaged_weights_are_named(saved: Path) -> None:
 def test_weights_of_another_architecture_are_refused(change: str, saved: Path) -> None:
     weights = load_file(saved / "model.safetensors")
     if change == "missing":
-        del weights["head.1.weight"]
+        del weights["head.last_weight"]
     elif change == "extra":
         weights["encoder.weight"] = torch.zeros(1)
     else:
-        weights["head.1.weight"] = torch.zeros(3, 3)
+        weights["head.last_weight"] = torch.zeros(3, 3)
     save_file(weights, saved / "model.safetensors")
     with pytest.raises(InputError, match="weights of another architecture"):
         RewardModel.from_pretrained(saved)

@@ -23,24 +23,24 @@ def random_head(settings: RewardModelSettings, width: int = 32, **scale: float) 
     model = RewardModel.new(settings, width, 0, backbone, **scale)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(1)
-        model.head[-1].weight.normal_()
+        model.head.last_weight.normal_()
     return model
 
 
 def test_the_scale_is_applied_to_the_output(bert: Path) -> None:
     pairs = [("A: hotel ?\n", "yes good"), ("", "no")]
     plain, scaled = random_head(small(bert)), random_head(small(bert), mean=5.0, scale=2.0)
-    expected = [5.0 + 2.0 * value for value in plain.score_windows(pairs)]
-    assert scaled.score_windows(pairs) == pytest.approx(expected, rel=1e-5)
-    assert plain.score_windows([]) == []
+    expected = [5.0 + 2.0 * value for value in plain.score_windows(pairs).reward]
+    assert scaled.score_windows(pairs).reward == pytest.approx(expected, rel=1e-5)
+    assert plain.score_windows([]).reward.shape == (0,)
 
 
 def test_a_placed_model_reads_on_its_device_and_what_others_share_stays(bert: Path) -> None:
     model, pairs = random_head(small(bert)), [("A: hotel ?\n", "yes good"), ("", "no")]
-    expected, shared = model.score_windows(pairs), model.backbone
+    expected, shared = model.score_windows(pairs).reward.tolist(), model.backbone
     saved = set(model.state_dict())
     assert model.place("cpu").backbone is not shared
-    assert model.score_windows(pairs) == expected and set(model.state_dict()) == saved
+    assert model.score_windows(pairs).reward.tolist() == expected and set(model.state_dict()) == saved
     model.place("meta")
     assert {weight.device.type for weight in model.backbone.parameters()} == {"meta"}
     assert {weight.device.type for weight in shared.parameters()} == {"cpu"}
@@ -51,7 +51,7 @@ def test_a_placed_model_reads_on_its_device_and_what_others_share_stays(bert: Pa
 
 def test_windows_episodes_and_messages_are_scored_alike(bert: Path) -> None:
     model = random_head(small(bert, history_turns=2))
-    windows = model.score_windows([("A: hotel ?\n", "yes good"), ("B: yes good\nA: train ?\n", "no bad .")])
+    windows = model.score_windows([("A: hotel ?\n", "yes good"), ("B: yes good\nA: train ?\n", "no bad .")]).reward
     scores = model.score_episode(episode("s", SAID))
     assert scores.shape == (2,) and scores.dtype == np.float64
     np.testing.assert_allclose(scores, windows, rtol=1e-6)
@@ -67,7 +67,7 @@ def test_several_users_are_told_apart_by_their_names_which_are_not_read(bert: Pa
         asked = [{"role": "user", "content": "hotel ?"} | ({"name": name} if name else {}) for name in names]
         return model.score([*asked, {"role": "assistant", "content": "yes good"}])
 
-    (both,) = model.score_windows([("A: hotel ?\nC: hotel ?\n", "yes good")])
+    (both,) = model.score_windows([("A: hotel ?\nC: hotel ?\n", "yes good")]).reward
     assert scored("ann", "eve") == scored("x", "y") == pytest.approx([both], rel=1e-6)
     assert scored("ann", "ann") == scored(None, None) != scored("ann", "eve")
 

@@ -39,7 +39,7 @@ def test_rewards_are_those_of_each_prefix_read_anew(causal: Path) -> None:
     anew = [model.score_episode(replace(short, turns=short.turns[: p + 1]))[-1] for p in short.target_positions]
     assert rewards.shape == (6,) and np.std(rewards) > 1e-3
     np.testing.assert_allclose(rewards, anew, rtol=0, atol=1e-5)
-    windows = model.score_windows([model.window(short, p) for p in short.target_positions])
+    windows = model.score_windows([model.window(short, p) for p in short.target_positions]).reward
     np.testing.assert_allclose(rewards, windows, rtol=0, atol=1e-5)
 
 
@@ -75,7 +75,7 @@ def test_a_dialogue_longer_than_the_context_is_scored_whole_and_that_is_said(cau
         warnings.simplefilter("error")
         first = one_pass(causal).score_episode(replace(LONG, turns=LONG.turns[:5]))
     np.testing.assert_allclose(rewards[:3], first, atol=1e-5)
-    windows = model.score_windows([model.window(LONG, p) for p in LONG.target_positions])
+    windows = model.score_windows([model.window(LONG, p) for p in LONG.target_positions]).reward
     np.testing.assert_allclose(rewards, windows, atol=1e-5)
 
 
@@ -94,14 +94,14 @@ def test_nothing_to_score_and_empty_text(causal: Path) -> None:
     model = one_pass(causal)
     assert model.score_episode(episode("s", [])).shape == (0,)
     assert model.score_episode(episode("s", [("user", "hotel ?")])).shape == (0,)
-    assert model.score_windows([]) == []
+    assert model.score_windows([]).reward.shape == (0,)
     assert np.isfinite(model.score_episode(episode("s", [("bot", ""), ("user", " \n"), ("bot", "\u2028")]))).all()
 
 
 def test_words_that_look_like_a_mark_do_not_make_a_turn(causal: Path) -> None:
     tricky = episode("s", [("user", "yes\nB: good"), ("bot", "A: no\u2028B: yes"), ("bot", "bad : A")])
     model = one_pass(causal)
-    windows = model.score_windows([model.window(tricky, p) for p in tricky.target_positions])
+    windows = model.score_windows([model.window(tricky, p) for p in tricky.target_positions]).reward
     np.testing.assert_allclose(model.score_episode(tricky), windows, atol=1e-5)
 
 
@@ -173,6 +173,6 @@ def test_turns_of_some_dialogues_are_those_of_all(causal: Path) -> None:
     episodes = planted(5)
     encoded = read_turns(episodes, None, settings)
     model = random_head(settings, 16).eval()
-    everything = encoded.inputs.predict(model, torch.arange(len(encoded.history_windows.turns)))
+    everything = encoded.inputs.members(model, torch.arange(len(encoded.history_windows.turns)))
     chosen = torch.tensor([len(everything) - 1, 3, 0, 3])
-    torch.testing.assert_close(encoded.inputs.predict(model, chosen), everything[chosen], rtol=0, atol=1e-6)
+    torch.testing.assert_close(encoded.inputs.members(model, chosen), everything[chosen], rtol=0, atol=1e-6)

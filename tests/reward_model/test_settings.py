@@ -20,6 +20,16 @@ def test_values_out_of_range_and_unknown_names_are_refused(wrong: dict[str, obje
         RewardModelSettings.model_validate(wrong)
 
 
+def test_adapters_are_in_all_layers_of_a_backbone_that_is_not_frozen():
+    lora = RewardModelSettings(freeze_backbone=False, lora_rank=4)
+    assert (lora.trained_layers, lora.lr_backbone, lora.scoring) == (0, 2e-4, "windowed")
+    assert RewardModelSettings.model_validate(lora.model_dump()) == lora
+    assert RewardModelSettings(preset="savoir", lora_rank=4).lr_backbone == 1e-5
+    for wrong in ({}, {"freeze_backbone": False, "trained_layers": 2}):
+        with pytest.raises(ValidationError, match="lora_rank = 4 trains adapters in all layers; set freeze_backbone"):
+            RewardModelSettings.model_validate({"lora_rank": 4, **wrong})
+
+
 PAPER = RewardModelSettings(preset="paper")
 
 

@@ -16,6 +16,7 @@ from transformers import (
     LlamaConfig,
     PreTrainedTokenizerFast,
     RobertaConfig,
+    T5Config,
 )
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
@@ -63,6 +64,7 @@ CONFIGS: dict[str, Any] = {
         max_position_embeddings=64,
         **SIZES,
     ),
+    "t5": lambda: T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0, **SIZES),
     "gpt2": lambda: GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=64, **SIZES),
     "llama": lambda: LlamaConfig(
         hidden_size=16,
@@ -107,7 +109,7 @@ def save_tiny(folder: Path, kind: str = "bert") -> Path:
 
 
 def small(backbone: Path | str = "minilm", **changes: Any) -> RewardModelSettings:
-    values = {"max_tokens": 32, "head_hidden_size": 8, "epochs": 3, "batch_size": 4, "lr": 0.01, **changes}
+    values = {"max_tokens": 32, "heads": 1, "head_hidden_size": 8, "epochs": 3, "batch_size": 4, "lr": 0.01, **changes}
     return RewardModelSettings(backbone=str(backbone), **values)
 
 

@@ -28,6 +28,7 @@ def settings_for(backbone: Path, **changes: Any) -> RewardModelSettings:
         "epochs": 4,
         "patience": 4,
         "batch_size": 4,
+        "heads": 2,
     }
     return small(backbone, **{**values, **changes})
 

@@ -12,6 +12,7 @@ from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from apportion.rlhf.align import align
 from apportion.rlhf.alignment import align_here
+from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.training.job import Job
 from apportion.rlhf.training.reward import ModelReward
 from tests.rlhf.toy import SMALL, Scored, chats, splits
@@ -21,15 +22,20 @@ SPLITS = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
 
 def test_against_a_saved_reward_model_the_windows_are_those_of_its_training(tmp_path):
     model = RewardModel.new(RewardModelSettings(history_turns=2), 768, seed=0)
-    torch.nn.init.normal_(model.head[-1].weight)
+    torch.nn.init.normal_(model.head.last_weight)
     model.save_pretrained(tmp_path / "rm")
     reward = ModelReward(tmp_path / "rm")
     chat = chats(1)[0]
     pairs = [window(chat, position, 2) for position in chat.target_positions]
     histories = [reward.history(chat, position) for position in chat.target_positions]
     assert histories == [history for history, _ in pairs]
-    found = reward([], histories, [chat.turns[position].text for position in chat.target_positions])
-    assert found == pytest.approx(model.score_windows(pairs)) and len(set(found)) == len(found)
+    contexts = [DialogueContext(chat.session_id, 0, (), (), "", place) for place in range(len(pairs))]
+    found = reward(contexts, histories, [chat.turns[position].text for position in chat.target_positions])
+    assert found == pytest.approx(model.score_episodes([chat])[1].advantage) and len(set(found)) == len(found)
+    careful = ModelReward(tmp_path / "rm", sd_penalty=0.5)
+    spread = model.score_windows(pairs).sd
+    paid = careful(contexts, histories, [reply for _, reply in pairs])
+    assert paid == pytest.approx(found - 0.5 * spread) and min(spread) > 0
     history, samples = align(Job(chats(4), SPLITS, tmp_path / "rm", SMALL, 0, tmp_path / "policy"))
     assert all(math.isfinite(value) for value in history["value"].to_pylist())
     assert (tmp_path / "policy" / "adapter_model.safetensors").exists() and len(samples) == 2

@@ -43,7 +43,7 @@ def job(tmp_path: Path, reward_model: Path | None = None, **changes) -> Job:
     if reward_model is None:
         reward_model = tmp_path / "reward"
         model = RewardModel.new(RewardModelSettings(), 768, 0)
-        torch.nn.init.normal_(model.head[-1].weight, generator=torch.Generator().manual_seed(3))
+        torch.nn.init.normal_(model.head.last_weight, generator=torch.Generator().manual_seed(3))
         model.save_pretrained(reward_model)
     table = splits(train=["chat-0", "chat-1"], policy=["chat-2"], test=["chat-3"])
     settings = SMALL.model_copy(update={"processes": 2, **changes})

@@ -14,9 +14,9 @@ from apportion.features.face.face import Point
 from apportion.features.face.happiness import HappinessNetwork
 from apportion.features.face.mesh.crop import Crop
 from apportion.features.media_io.video import Grey
-from apportion.features.model_hub.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
 
 FACE_PX, POINTS_PX, EYE_PX = 128, 192, 64
 """Sides of the squares that the networks take."""

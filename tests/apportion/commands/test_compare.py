@@ -10,10 +10,10 @@ import pytest
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import KEY, RATINGS, RESPONSES, SESSIONS, UTTERANCES
-from apportion.reward_model.model import RewardModel
 from apportion.rlhf.compare.blind import blinded
 from apportion.rlhf.compare.metadata import key_path, note_path
 from apportion.rlhf.compare.responses import write_rows
+from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.training.reward import ModelReward
 from tests.apportion.called import saying
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
@@ -299,7 +299,8 @@ def test_the_reward_models_win_rate_is_that_of_its_own_scores(capsys, responses,
     assert rate["judge"] == "reward model llm-seed0"
     reward = ModelReward(tmp_path / "llm-seed0")
     history = "A: hotel ?\nB: yes good\nA: train ?\n"
-    scores = {p: reward([], [history] * 6, [f"{p} {n}" for n in range(6)]) for p in ("good", "bad")}
+    contexts = [DialogueContext("s", 0, (), (), history)] * 6
+    scores = {p: reward(contexts, [history] * 6, [f"{p} {n}" for n in range(6)]) for p in ("good", "bad")}
     better = sum(a > b for a, b in zip(scores["good"], scores["bad"], strict=True))
     equal = sum(a == b for a, b in zip(scores["good"], scores["bad"], strict=True))
     assert (rate["wins"], rate["ties"]) == (better, equal)
@@ -312,7 +313,7 @@ def test_the_reward_models_win_rate_is_that_of_its_own_scores(capsys, responses,
 
 def test_a_reward_that_is_no_number_is_named(capsys, responses, tmp_path, monkeypatch):
     random_head(small(save_tiny(tmp_path / "bert"))).save_pretrained(tmp_path / "m")
-    monkeypatch.setattr(RewardModel, "score_windows", lambda self, pairs: [float("nan")] * len(pairs))
+    monkeypatch.setattr(ModelReward, "__call__", lambda self, contexts, *texts: [float("nan")] * len(contexts))
     code, _, err = run(capsys, responses, "--reward-model", tmp_path / "m")
     assert code == 1 and "session 's0', turn 3: the reward model gave nan for the response of 'new'" in err
 

@@ -9,15 +9,15 @@ import pytest
 from apportion.features.emotion_model import choice as emotion_choice
 from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.published import PinnedModel, git_blob
-from apportion.features.model_hub import mesh
-from apportion.features.model_hub.wheel import WheelFile
 from apportion.features.vocal_intensity_model.model import load_intensity_model
+from apportion.foundation.model_hub import mesh
+from apportion.foundation.model_hub.wheel import WheelFile
 from tests.apportion.called import saying
 from tests.behaviour.command import apportion, in_process
 from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
-from tests.features.file_server import file_server
 from tests.features.vocal_intensity_model.synthetic import write_clips
+from tests.foundation.model_hub.file_server import file_server
 
 TERMS = "VGGFace2 and AffectNet: research terms"
 

@@ -144,8 +144,9 @@ def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
     real = RewardModel.score_episodes
 
     def odd(self: RewardModel, episodes: object) -> object:
-        windows, rewards = real(self, episodes)  # type: ignore[arg-type]
-        return windows, [float("nan") if windows.keys[0][0] == "s2" else value for value in rewards]
+        windows, scores = real(self, episodes)  # type: ignore[arg-type]
+        odd_ones = scores.reward * (np.nan if windows.keys[0][0] == "s2" else 1.0)
+        return windows, scores._replace(reward=odd_ones)
 
     monkeypatch.setattr(RewardModel, "score_episodes", odd)
     code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")

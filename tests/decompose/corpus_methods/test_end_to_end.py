@@ -167,7 +167,7 @@ def test_it_is_saved_and_read_like_any_reward_model(tmp_path: Path) -> None:
     data, how = TrainingData(SplitEpisodes(episodes, splits_of(episodes))), TrainingConfig(SETTINGS, settings, 0)
     trained = train_directly("rrd-ls", "rrd-ls-direct", data, how, tmp_path / "model", ignore)
     model = RewardModel.from_pretrained(tmp_path / "model")
-    _, values = model.score_episodes(episodes)
+    _, (values, _, _) = model.score_episodes(episodes)
     np.testing.assert_allclose(values, rewards(trained), atol=1e-6)
     assert isinstance(model.config, RewardModelConfig) and model.config.score_offset == trained.score_offset
     assert "| training episodes | 7 |" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")

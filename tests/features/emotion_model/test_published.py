@@ -15,10 +15,10 @@ from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.network import EmotionModel
 from apportion.features.emotion_model.published import MODELS, PinnedModel, fetch, find, git_blob, pinned, place
 from apportion.features.emotion_model.sidecar import sidecar_path
-from apportion.features.model_hub.download import DownloadError, download
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.download import DownloadError, download
 from tests.features.emotion_models import small_model
-from tests.features.file_server import FileServer, file_server
+from tests.foundation.model_hub.file_server import FileServer, file_server
 
 
 def blob(content: bytes) -> str:

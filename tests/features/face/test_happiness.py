@@ -12,8 +12,8 @@ import torch
 from torch.nn import functional
 
 from apportion.features.face.happiness import EMOTIONS, SIDE_PX, HappinessNetwork, _Conv, _Separable, face_square
-from apportion.features.model_hub.mesh import HAPPY
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.mesh import HAPPY
 from tests.features.face.mesh.networks_here import CACHE
 
 WAYS_PAST = {"conv2d_3": 3, "conv2d_4": 6, "conv2d_5": 9, "conv2d_6": 12}

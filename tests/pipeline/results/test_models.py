@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from apportion.foundation.files import file_digest, model_digest
+from apportion.foundation.files import file_digest
+from apportion.foundation.model_hub.names import model_digest
 from apportion.pipeline.config import Config
 from apportion.pipeline.results import models
 from apportion.pipeline.results.models import models_of
@@ -47,7 +48,7 @@ def test_a_face_s_models_and_what_nobody_says(tmp_path, monkeypatch):
     for path in (emotion, prior, tmp_path / "own.onnx"):
         path.write_bytes(path.name.encode())
     prior.with_suffix(".json").write_text(json.dumps([1]))
-    monkeypatch.setattr("apportion.features.model_hub.mesh.find_mesh", lambda: tmp_path)
+    monkeypatch.setattr("apportion.foundation.model_hub.mesh.find_mesh", lambda: tmp_path)
     found = of(
         tmp_path,
         filmed=True,

@@ -14,6 +14,7 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.reward_model.learning.loop import read_state
 from apportion.reward_model.learning.objective import Batch, TurnMSE
 from tests.reward_model import training_runs
+from tests.reward_model.tiny import save_tiny
 from tests.reward_model.training_runs import settings_for, trained
 
 
@@ -33,9 +34,11 @@ class Failing(TurnMSE):
 
 
 @pytest.mark.slow
-def test_two_processes_take_the_steps_of_one(bert: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "own"), [("bert", {}), ("llama", {"trained_layers": 0, "lora_rank": 2})])
+def test_two_processes_take_the_steps_of_one(kind: str, own: dict[str, int], tmp_path: Path) -> None:
     """Without dropout, whose random numbers differ; 10 dialogues in batches of 3 leave one process idle at the end."""
-    settings = settings_for(bert, dropout=0.0, batch_size=3, epochs=2, gradient_checkpointing=True)
+    own = {"dropout": 0.0, "batch_size": 3, "epochs": 2, "gradient_checkpointing": True, **own}
+    settings = settings_for(save_tiny(tmp_path, kind), **own)
     alone, history = trained(settings)
     told: list[str] = []
     shared = settings.model_copy(update={"processes": 2})

@@ -20,7 +20,7 @@ from apportion.reward_model.learning.training import best_epoch, history_table, 
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from tests.behaviour.command import environment
-from tests.reward_model.tiny import ignore, planted, signal_embeddings, small, values_of
+from tests.reward_model.tiny import ignore, planted, save_tiny, signal_embeddings, small, values_of
 from tests.reward_model.training_runs import settings_for, trained
 
 EPISODES = planted(30)
@@ -36,8 +36,6 @@ def made(settings: Any, embeddings: Any = "signal", values: list[float] | None =
 
 @pytest.mark.parametrize("kind", ["bert", "bart"])
 def test_the_backbone_itself_is_trained_where_it_is_not_frozen(kind: str, tmp_path: Path) -> None:
-    from tests.reward_model.tiny import save_tiny
-
     settings = small(save_tiny(tmp_path, kind), freeze_backbone=False, lr_backbone=5e-3, epochs=4, history_turns=1)
     model, data = made(settings, None)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -150,21 +148,20 @@ def test_a_loss_that_is_not_finite_names_epoch_and_session(where: str) -> None:
         train(Training(model, TurnMSE(), data, rows, settings, 0), ignore)
 
 
-@pytest.mark.parametrize("kind", ["bert", "bart", "llama"])
-def test_gradient_checkpointing_gives_the_same_bits(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "rank"), [("bert", 0), ("bart", 0), ("t5", 0), ("llama", 0), ("llama", 2)])
+def test_gradient_checkpointing_gives_the_same_bits(kind: str, rank: int, tmp_path: Path) -> None:
     """And the inner states of a layer are not kept: each layer is run a second time for the gradient."""
-    from tests.reward_model.tiny import save_tiny
-
     save_tiny(tmp_path, kind)
     found, calls = [], []
     for recompute in (False, True):
-        settings = small(tmp_path, freeze_backbone=False, trained_layers=0, epochs=1, gradient_checkpointing=recompute)
+        own = {"freeze_backbone": False, "trained_layers": 0, "lora_rank": rank, "epochs": 1}
+        settings = small(tmp_path, gradient_checkpointing=recompute, **own)
         model, data = made(settings, None)
         assert model.trained_backbone is not None
-        layers = next(m for m in model.trained_backbone.encoder.modules() if isinstance(m, torch.nn.ModuleList))
-        norm = next(m for m in layers[0].modules() if "Norm" in type(m).__name__)
         seen: list[None] = []
-        norm.register_forward_hook(lambda *_, seen=seen: seen.append(None))
+        for layers in model.trained_backbone._stacks(""):
+            norm = next(m for m in layers[0].modules() if "Norm" in type(m).__name__)
+            norm.register_forward_hook(lambda *_, seen=seen: seen.append(None))
         train(Training(model, TurnMSE(), data, (range(4), []), settings, 0), ignore)
         found.append(model.state_dict())
         calls.append(len(seen))
@@ -198,8 +195,11 @@ def killed(settings: RewardModelSettings, state: Path, epoch: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_training_goes_on_and_ends_with_the_same_bits(bert: Path, tmp_path: Path) -> None:
-    settings = settings_for(bert, dropout=0.3)
+@pytest.mark.parametrize(
+    ("kind", "own"), [("bert", {}), ("bart", {}), ("llama", {"trained_layers": 0, "lora_rank": 2})]
+)
+def test_a_killed_training_goes_on_and_ends_with_the_same_bits(kind: str, own: dict[str, int], tmp_path: Path) -> None:
+    settings = settings_for(save_tiny(tmp_path / kind, kind), dropout=0.3, **own)
     whole, history = trained(settings)
     state = tmp_path / "deep" / "training.pt"
     killed(settings, state, 2)

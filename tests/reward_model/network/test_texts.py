@@ -13,7 +13,7 @@ from apportion.reward_model.network import texts as reading
 from apportion.reward_model.network.backbones import load_backbone
 from apportion.reward_model.network.embed import embed_episodes, embed_session, embed_windows
 from apportion.reward_model.network.texts import embed_replies, embed_texts
-from tests.reward_model.tiny import episode, save_tiny, small
+from tests.reward_model.tiny import episode, save_tiny, small, tokenizer
 
 
 def test_nothing_but_empty_texts_is_no_work(tmp_path: Path) -> None:
@@ -44,8 +44,13 @@ def test_the_average_is_over_the_reply_alone(tmp_path: Path) -> None:
     np.testing.assert_allclose(embed_replies(backbone, [("good bad", "w1")])[0], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_texts_side_by_side_do_not_see_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    backbone = load_backbone(str(save_tiny(tmp_path)), 32)
+@pytest.mark.parametrize("segments", [True, False])  # Those of E5, which has BERT's shape, are not told.
+def test_texts_side_by_side_do_not_see_each_other(
+    segments: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_tiny(tmp_path)
+    tokenizer(segments=segments).save_pretrained(tmp_path)
+    backbone = load_backbone(str(tmp_path), 32)
     said = ["good train", "bad", "no good train at all", "bad bad bad", "good"]
     together = embed_texts(backbone, said)
     alone = np.concatenate([embed_texts(backbone, [text]) for text in said])

@@ -29,7 +29,10 @@ LEVELS = 3
 
 @dataclass(frozen=True)
 class Interval:
-    """How far a turn's reward goes, in units of the reward: over ``of`` seeds, or one standard deviation of samples."""
+    """How far a turn's reward goes, in units of the reward.
+
+    Over ``of`` seeds, or one standard deviation of ``of`` samples; of a reward model, which has none, of its heads.
+    """
 
     low: float
     high: float
@@ -46,7 +49,9 @@ class Interval:
         """What it is, in a line."""
         if self.kind == "seeds":
             return f"{signed(self.low)} to {signed(self.high)} over {self.of} seeds"
-        return f"± {number((self.high - self.low) / 2)}, one standard deviation of its samples"
+        return (
+            f"± {number((self.high - self.low) / 2)}, one standard deviation of its {'samples' if self.of else 'heads'}"
+        )
 
 
 @dataclass(frozen=True)

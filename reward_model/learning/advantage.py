@@ -1,0 +1,87 @@
+"""What a policy is paid, learnt after the network: the baseline of its states, and how much a misfit costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from apportion.corpus.session import Episode
+from apportion.foundation.arrays import Floats
+from apportion.reward_model.context_fit import ContrastPairs, fit_context, weigh_context
+from apportion.reward_model.history_windows import HistoryWindows, history_windows
+from apportion.reward_model.learning.loop import Training
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.state_baseline import StateBaseline
+
+MOST_PAIRS = 150
+"""Turns of validation sessions that are read again in other contexts by a backbone that reads them together."""
+FIGURES = ("of 100 replies paid more than in another dialogue", "of 100 replies paid more than in one of the same task")
+
+
+def add_advantage(training: Training, values: Floats, episodes: Sequence[Episode], seed: int) -> dict[str, float]:
+    """Give ``training.model`` its baseline b(s) and, where there is enough to learn from, its sense of context.
+
+    - ``values`` (float64 [shape=(N,)]): r_theta of every turn, in units of reward, by heads that did not learn from it
+      as far as there are any: what a head has learnt by heart is not what its states foretell.
+    - ``episodes``: All episodes of the training.
+
+    Returns what the card tells: how many of 100 held-out replies are paid more where they were said.
+    """
+    turns = _AllTurns.of(training, episodes)
+    learnt, held = ([turns.of_episode(row) for row in rows] for rows in training.rows)
+    taken, offsets = np.concatenate([*learnt, *held]), np.cumsum([0, *map(len, (*learnt, *held))])
+    places = [turns.places[i] for i in taken]
+    training.model.baseline = StateBaseline.fit(turns.contexts[taken], places, values[taken], offsets.tolist())
+    fit = fit_context(turns.contexts, learnt, held, seed)
+    if fit is None:
+        return {}
+    pairs = ContrastPairs.of(turns.contexts.numpy(), held, seed)
+    if not training.model.pools_minilm:
+        pairs = pairs.sample(MOST_PAIRS, seed)
+    own, away, beside = (turns.paid(pairs.turns, at) for at in (pairs.turns, pairs.other, pairs.same_task))
+    shares = weigh_context(fit, turns.contexts, pairs, (own, away, beside), float(own.std()))
+    training.model.context_fit = fit
+    return {name: 100 * share for name, share in zip(FIGURES, shares, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class _AllTurns:
+    """The N turns of a training: where each stands, and what baseline and context read of it [shape=(N, 1152)]."""
+
+    model: RewardModel
+    windows: HistoryWindows
+    stands: list[tuple[Episode, int]]
+    places: list[int]
+    contexts: Tensor
+
+    @classmethod
+    def of(cls, training: Training, episodes: Sequence[Episode]) -> _AllTurns:
+        model, windows = training.model, training.data.history_windows
+        by_key = {episode.key: episode for episode in episodes}
+        ordered = [by_key[key] for key in windows.keys]
+        stands = [(episode, position) for episode in ordered for position in episode.target_positions]
+        if model.pools_minilm:
+            contexts = training.data.inputs.embed(model, torch.arange(len(stands)))
+        else:
+            contexts = model.context(history_windows(ordered, model.config.history_turns).pairs)
+        return cls(model, windows, stands, windows.places, contexts)
+
+    def of_episode(self, row: int) -> NDArray[np.int64]:
+        """The turns of one episode."""
+        return np.arange(self.windows.offsets[row], self.windows.offsets[row + 1], dtype=np.int64)
+
+    def paid(self, replies: NDArray[np.int64], at: NDArray[np.int64]) -> Tensor:
+        """What ``replies`` (P turns) are paid in the place of the turns ``at`` (P) [shape=(P,)]."""
+        places = [self.places[i] for i in at]
+        if self.model.pools_minilm:
+            history, _, last = self.contexts[at].chunk(3, dim=1)
+            swapped = torch.cat([history, self.contexts[replies].chunk(3, dim=1)[1], last], dim=1)
+            return torch.from_numpy(self.model.scores(swapped, (), places).advantage)
+        histories = [self.model.window(*self.stands[i])[0] for i in at]
+        said = [self.model.window(*self.stands[i])[1] for i in replies]
+        return torch.from_numpy(self.model.score_windows(list(zip(histories, said, strict=True)), places).advantage)

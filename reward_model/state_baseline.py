@@ -1,0 +1,123 @@
+"""What the state alone foretells of a reward: the dialogue before the turn and how far it has come, not the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from apportion.corpus.speaker_labels import TARGET
+from apportion.foundation.arrays import Floats
+from apportion.reward_model.history_windows import Pair, said_in
+
+EMBEDDING, PLACE = 384, 3
+"""Numbers that MiniLM makes of a text, and features of a turn's place."""
+FOLDS = 5
+PENALTIES = tuple(10.0**power for power in range(-1, 6))
+
+
+class StateBaseline(nn.Module):
+    """b(s): linear in the embeddings of the history (its mean) and of the turn before, and in the turn's place k (k,
+    log(1 + k), and whether it is the first).
+
+    As a baseline in policy gradients it takes from the reward what no reply can change. It is fitted in closed form
+    (`fit`) and never trained; a new one gives 0.
+    """
+
+    mean: Tensor
+    scale: Tensor
+    weight: Tensor
+    bias: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name, value in (("mean", 0.0), ("scale", 1.0), ("weight", 0.0)):
+            self.register_buffer(name, torch.full((2 * EMBEDDING + PLACE,), value, dtype=torch.float64))
+        self.register_buffer("bias", torch.zeros((), dtype=torch.float64))
+
+    @classmethod
+    def fit(cls, contexts: Tensor, places: Sequence[int], values: Floats, offsets: Sequence[int]) -> StateBaseline:
+        """The baseline of N turns of S episodes, by ridge regression.
+
+        The penalty is the one of least squared error on episodes that were left out, in five folds over the episodes
+        (fewer where there are fewer; of one episode alone, the largest penalty). A ridge foretells too little: what it
+        says of left-out episodes, and the place, then go through a plain regression of differences within episodes, so
+        that nothing of them is left in what is paid.
+
+        - ``contexts`` (float32 [shape=(N, 1152)]): `apportion.reward_model.model.RewardModel.context`.
+        - ``places`` (N): How many of the target's turns came before. ``values`` (float64 [shape=(N,)]): The rewards.
+        - ``offsets`` (S + 1): Episode i has the turns ``offsets[i]:offsets[i + 1]``.
+        """
+        made, features = cls(), _features(contexts, places).numpy()
+        mean, scale = features.mean(axis=0), features.std(axis=0)
+        scale[scale < 1e-6] = np.inf  # A feature that never changes foretells nothing.
+        rows, target = (features - mean) / scale, np.asarray(values, dtype=np.float64)
+        episode = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        penalty, left_out = _best_penalty(rows, target, episode)
+        ((weight, bias),) = _ridges(rows, target, (penalty,))
+        steps = _of_episodes(np.column_stack([left_out, rows[:, -PLACE:]]), episode)
+        factor, *of_place = np.linalg.lstsq(steps, _of_episodes(target[:, None], episode)[:, 0], rcond=1e-8)[0]
+        weight = max(0.0, factor) * weight
+        weight[-PLACE:] += of_place
+        for name, given in (("mean", mean), ("scale", scale), ("weight", weight)):
+            getattr(made, name).copy_(torch.from_numpy(given))
+        made.bias.fill_(bias)
+        return made
+
+    def forward(self, contexts: Tensor, places: Sequence[int]) -> Tensor:
+        """b [shape=(N,)] float64, in units of reward, of contexts [shape=(N, 1152)] and places (N)."""
+        return (_features(contexts, places) - self.mean) / self.scale @ self.weight + self.bias
+
+
+def turns_before(pair: Pair) -> int:
+    """How many turns of the target are in the history of a window: its place, where nothing else is known."""
+    return sum(letter == TARGET for letter, _ in said_in(pair)[:-1])
+
+
+def _features(contexts: Tensor, places: Sequence[int]) -> Tensor:
+    k, (history, _, last) = torch.tensor(places, dtype=torch.float64), contexts.double().cpu().chunk(3, dim=1)
+    return torch.cat([history, last, torch.stack([k, torch.log1p(k), (k == 0).double()], dim=1)], dim=1)
+
+
+def _of_episodes(columns: NDArray[np.float64], episode: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Columns [shape=(N, C)] less their means within episodes."""
+    counts = np.bincount(episode)
+    means = np.stack([np.bincount(episode, column) / counts for column in columns.T], axis=1)
+    return cast(NDArray[np.float64], columns - means[episode])
+
+
+def _best_penalty(
+    rows: NDArray[np.float64], target: NDArray[np.float64], episode: NDArray[np.int64]
+) -> tuple[float, NDArray[np.float64]]:
+    """The penalty of least error, and what it foretells of each turn [shape=(N,)] by the other folds."""
+    folds = min(FOLDS, int(episode.max(initial=-1)) + 1)
+    if folds < 2:
+        return PENALTIES[-1], np.zeros(len(target))
+    found = np.zeros((len(PENALTIES), len(target)))
+    for fold in range(folds):
+        out = episode % folds == fold
+        for place, (weight, bias) in enumerate(_ridges(rows[~out], target[~out], PENALTIES)):
+            found[place, out] = rows[out] @ weight + bias
+    best = int(np.argmin(np.square(found - target).sum(axis=1)))
+    return PENALTIES[best], found[best]
+
+
+def _ridges(
+    rows: NDArray[np.float64], target: NDArray[np.float64], penalties: Sequence[float]
+) -> list[tuple[NDArray[np.float64], float]]:
+    """Weights and intercept for each penalty, from one decomposition; the intercept is not shrunk."""
+    if not len(rows):
+        return [(np.zeros(rows.shape[1]), 0.0) for _ in penalties]
+    centre, level = rows.mean(axis=0), float(target.mean())
+    away = rows - centre
+    sizes, axes = np.linalg.eigh(away.T @ away)
+    along = axes.T @ (away.T @ (target - level))
+    found = []
+    for penalty in penalties:
+        weight = cast(NDArray[np.float64], axes @ (along / (np.clip(sizes, 0.0, None) + penalty)))
+        found.append((weight, level - float(centre @ weight)))
+    return found
