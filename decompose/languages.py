@@ -21,11 +21,13 @@ WRONG = "If that is not their language, correct the column `language` of the tab
 def understood(method: Method, settings: DecomposeSettings) -> frozenset[str] | None:
     """The languages that ``method`` understands under these settings; None for all.
 
-    A classifier of sentiment that somebody names is theirs to choose, and a model of reactions understands what taught
-    it.
+    A classifier of sentiment that somebody names, and words that they give, are theirs to choose; a model of reactions
+    understands what taught it.
     """
     section = settings.section_of(method)
     if section is settings.sentiment and settings.sentiment.classifier != "vader":
+        return None
+    if section is settings.zero_shot and not settings.zero_shot.in_english:
         return None
     if isinstance(method, PretrainedReactions) and method.languages is None and section.pretrained is not None:
         with suppress(InputError):  # Who uses it is told why it cannot be read.

@@ -159,32 +159,33 @@ class SavoirSettings(Settings):
     )
 
 
-INFLUENCE, SERVED = "influence", "influence-served"
-"""The methods that read these settings: by a model on this machine, and by one at a server."""
+PLEASED = ("Got", "Thanks", "Will", "Very", "Good", "Cool", "Great", "Fine", "Thank", "Now")
+DISPLEASED = ("Still", "Wait", "Right", "Sorry", "Not", "You", "No", "But", "This", "Are")
+"""First words of the user's replies in the made-up dialogues that taught `reactions-en`: of those that begin replies in
+at least 5 dialogues and are one token, the ten that follow the turns judged best and worst on average."""
 
 
-class InfluenceSettings(Settings):
-    """How far an utterance moved the reply that came (the Stackelberg Speaker's Measurer, section 3.3)."""
+class MeasurerSettings(Settings):
+    """The language model that tells how probable words are."""
 
     model: str | None = Field(
         default=None,
         min_length=1,
-        description="influence: a causal language model on this machine, smollm2 (fetched), its folder or its name "
-        "on the Hugging Face Hub; `apportion train measurer CORPUS` makes a small one. "
-        "influence-served asks decompose.llm.model",
+        description="a causal language model on this machine: smollm2, its folder or its name on the Hugging Face Hub; "
+        "`apportion train measurer CORPUS` makes a small one. The method that ends in -served asks decompose.llm.model",
     )
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where that model runs; results differ by bits")
     dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="number format of its weights")
     endpoint: Literal["chat", "completions"] = Field(
         default="chat",
-        description="influence-served: how the server is asked, chat (prompt_logprobs: vLLM) or completions (echo: "
-        "vLLM, SGLang)",
+        description="of the -served method: how the server is asked, chat (prompt_logprobs: vLLM) or completions "
+        "(echo: vLLM, SGLang)",
     )
     tokenizer: str | None = Field(
         default=None,
         min_length=1,
-        description="influence-served, endpoint completions: the model's tokenizer, a folder or a name on the Hub, "
-        "whose chat template writes the prompt; none writes lines that begin with the role",
+        description="of the -served method, endpoint completions: the model's tokenizer, a folder or a name on the "
+        "Hub, whose chat template writes the prompt; none writes lines that begin with the role",
     )
     context_tokens: int | None = Field(
         default=None, ge=32, description="most tokens of a prompt with its reply; none is as many as the model reads"
@@ -192,6 +193,55 @@ class InfluenceSettings(Settings):
     context_turns: int | None = Field(
         default=None, ge=1, description="most turns that the follower reads before the reply; none is all"
     )
+
+    def found_from(self, base: Path) -> Self:
+        """A copy whose folders and files are found from ``base``."""
+        given = {"model": self.model, "tokenizer": self.tokenizer}
+        return self.model_copy(update={key: name and model_found_from(base, name) for key, name in given.items()})
+
+    def shown(self) -> dict[str, Any]:
+        """What of it is a place by its last name: paths say nothing about results."""
+        given = {name: getattr(self, name, None) for name in ("model", "tokenizer", "intents")}
+        return self.plain() | {name: last_name(value) for name, value in given.items() if value}
+
+    def identity(self, *, served: bool) -> dict[str, Any]:
+        """What of it decides a value, for an artifact's key: a model and a file count by what they hold."""
+        values: dict[str, Any] = self.model_dump(mode="json")
+        for name in ("model", "tokenizer"):
+            values[name] = values[name] and model_digest(values[name])
+        unused = ("model", "device", "dtype", "context_tokens") if served else ("endpoint", "tokenizer")
+        return {name: value for name, value in values.items() if name not in unused}
+
+
+class ZeroShotSettings(MeasurerSettings):
+    """Which beginnings of the user's next turn tell that they are pleased, and which that they are not."""
+
+    pleased: tuple[str, ...] = Field(
+        default=PLEASED,
+        min_length=1,
+        description="what the next turn of a user who is pleased begins with: words, or replies, which cost more; for "
+        "a language other than English give both lists",
+    )
+    displeased: tuple[str, ...] = Field(default=DISPLEASED, min_length=1, description="the same of one who is not")
+
+    @property
+    def in_english(self) -> bool:
+        """Whether the words are those that come with this package."""
+        return (self.pleased, self.displeased) == (PLEASED, DISPLEASED)
+
+    @model_validator(mode="after")
+    def _two_lists(self) -> Self:
+        said = [text.strip() for text in (*self.pleased, *self.displeased)]
+        if "" in said or len(set(said)) != len(said):
+            raise ValueError("pleased, displeased: a text is empty or named twice; each begins one kind of reply")
+        if (self.pleased == PLEASED) != (self.displeased == DISPLEASED):
+            raise ValueError("pleased, displeased: one list is yours and one English as shipped; give both")
+        return self
+
+
+class InfluenceSettings(MeasurerSettings):
+    """How far an utterance moved the reply that came (the Stackelberg Speaker's Measurer, section 3.3)."""
+
     negatives: int = Field(
         default=3,
         ge=0,
@@ -225,27 +275,16 @@ class InfluenceSettings(Settings):
 
     def found_from(self, base: Path) -> Self:
         """A copy whose folders and files are found from ``base``."""
-        changes: dict[str, Any] = {"intents": self.intents and found_from(base, self.intents)}
-        for key in ("model", "tokenizer"):
-            name = getattr(self, key)
-            changes[key] = name and model_found_from(base, name)
-        return self.model_copy(update=changes)
-
-    def shown(self) -> dict[str, Any]:
-        """What of it is a place by its last name: paths say nothing about results."""
-        given = {"model": self.model, "tokenizer": self.tokenizer, "intents": self.intents}
-        return self.plain() | {name: last_name(value) for name, value in given.items() if value}
+        intents = self.intents and found_from(base, self.intents)
+        return super().found_from(base).model_copy(update={"intents": intents})
 
     def identity(self, *, served: bool) -> dict[str, Any]:
         """What of it decides a value, for an artifact's key: a model and a file count by what they hold."""
-        values: dict[str, Any] = self.model_dump(mode="json")
+        values = super().identity(served=served)
         if self.intents is not None:
             # A file that is not there is told where it is read.
             values["intents"] = remembered_digest(self.intents) if self.intents.is_file() else ""
-        for name in ("model", "tokenizer"):
-            values[name] = values[name] and model_digest(values[name])
-        unused = ("model", "device", "dtype", "context_tokens") if served else ("endpoint", "tokenizer")
-        return {name: value for name, value in values.items() if name not in unused}
+        return values
 
 
 MADE_HERE = ("reaction", "prior", "reactions-en", "behaviour", "llm-student", "people-student")

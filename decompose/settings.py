@@ -31,6 +31,7 @@ from apportion.decompose.method_settings import (
     SavoirSettings,
     SentimentSettings,
     SotopiaRLSettings,
+    ZeroShotSettings,
 )
 from apportion.decompose.methods import METHODS, section_classes, unknown_method
 from apportion.foundation.errors import InputError
@@ -232,7 +233,8 @@ class DecomposeSettings(PresetSettings):
         "affect-raw and intensity-raw are signals alone; savoir, savoir-paper, savoir-paper-raw, shapley-hindsight, "
         "expected-utility and leave-one-out play sessions of simulated dialogues on; episode-score is the score on "
         "every act; sotopia-rl asks for attributions of several dimensions; influence and influence-served measure how "
-        "an utterance moved the reply that came, by a model here or at a server",
+        "an utterance moved the reply that came, by a model here or at a server; zero-shot and zero-shot-served have "
+        "it foretell whether the user's next words are pleased",
     )
     compare: tuple[str, ...] = Field(default=(), description="methods that stand beside it, to be compared with it")
     target: Literal["relative", "score"] = Field(
@@ -258,6 +260,7 @@ class DecomposeSettings(PresetSettings):
     rubric: RubricSettings = RubricSettings()
     sotopia_rl: SotopiaRLSettings = SotopiaRLSettings()
     influence: InfluenceSettings = InfluenceSettings()
+    zero_shot: ZeroShotSettings = ZeroShotSettings()
     rrd: RRDSettings = RRDSettings()
     rudder: RudderSettings = RudderSettings()
     geli: GELISettings = GELISettings()
@@ -270,8 +273,8 @@ class DecomposeSettings(PresetSettings):
         """A copy whose files and folders are found from ``base``."""
         voice, learnt, prompt = self.intensity.model, self.reaction.pretrained, self.llm.prompt
         changes: dict[str, Any] = {}
-        if "influence" in self.model_fields_set:
-            changes["influence"] = self.influence.found_from(base)
+        for name in {"influence", "zero_shot"} & self.model_fields_set:
+            changes[name] = getattr(self, name).found_from(base)
         if voice is not None:
             changes["intensity"] = self.intensity.model_copy(update={"model": found_from(base, voice)})
         if learnt is not None:
@@ -284,7 +287,7 @@ class DecomposeSettings(PresetSettings):
 
     def shown(self) -> dict[str, Any]:
         """As plain JSON values, files and folders by their last names."""
-        shown = self.plain() | {"influence": self.influence.shown()}
+        shown = self.plain() | {"influence": self.influence.shown(), "zero_shot": self.zero_shot.shown()}
         for section, key in (("intensity", "model"), ("reaction", "pretrained"), ("rubric", "file"), ("llm", "prompt")):
             path = shown[section][key]
             if path is not None and (section != "llm" or is_path(path)):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from apportion.decompose.method import Attribution, Method, PretrainedReactions, Projected, Raw, Scale, ScoreUnits
+from apportion.decompose.method_settings import MeasurerSettings
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import RUBRIC_PROMPT, load_prompt
 from apportion.decompose.reactions.pretrained import prior_identity
@@ -68,8 +69,8 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         values = {**section.reading(), "recency_weights": values["recency_weights"], **read_by}
         if isinstance(method, PretrainedReactions):
             values["prior"] = prior_identity(section.pretrained)
-    if section is settings.influence:
-        values = settings.influence.identity(served=method.asks)
+    if isinstance(section, MeasurerSettings):
+        values = section.identity(served=method.asks)
     if section is settings.llm:
         values = _asking_identity(settings)
     elif section is settings.rubric:  # Its own prompt, and a file by what it holds.

@@ -31,7 +31,7 @@ class ChatRequest:
     take them; a request without them has the key that it had before there were any. ``sample`` counts independent
     replies to the same question. ``subject`` says in errors and recordings what the request is about; it is no part of
     the request's identity. The server's address is none either: a model's name is taken to mean the same model
-    everywhere. ``measures`` asks for no words but for the log-probability of each token of the messages, by one of two
+    everywhere. ``measures`` asks for no words but for the log-probability of each token of the messages, by one of the
     ways that servers have (`apportion.llm_client.transport.prompt_logprobs`), or for their vector
     (`apportion.llm_client.transport.embeddings`); a request without it has the key that it always had.
     """
@@ -45,7 +45,7 @@ class ChatRequest:
     subject: str = field(default="", compare=False)
     reasoning_effort: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    measures: Literal["chat", "completions", "embeddings"] | None = None
+    measures: Literal["chat", "user", "completions", "embeddings"] | None = None
 
     def document(self) -> dict[str, Any]:
         """The request as plain JSON values, in the order that its key is computed from."""

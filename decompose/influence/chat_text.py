@@ -11,6 +11,8 @@ from apportion.foundation.model_hub.names import is_folder_name, model_folder, m
 from apportion.foundation.safe_text import control_marks, defused
 from apportion.llm_client.request import ChatMessage
 
+_HERE = "tea"
+"""Stands in a template where somebody's words are looked for."""
 _SHOWN = 300
 """Characters of a loader's own words that a message holds."""
 
@@ -33,17 +35,27 @@ class ChatText:
     def before(self, prompt: Prompt) -> str:
         """The text up to where the reply starts.
 
-        Raises InputError: The template refuses these roles in this order.
+        Raises InputError: The template refuses these roles in this order, or leaves out what a user says last.
         """
         messages = prompt.messages if self._system else _without_system(prompt.messages)
         chat = [{"role": one.role, "content": defused(one.content, self._marks)} for one in messages]
+        replies = prompt.speaker == "user"
+        if replies:
+            chat.append({"role": "user", "content": _HERE})
         try:
-            text: str = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+            text: str = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=not replies)
         except Exception as error:  # A template is a program of the model's makers.
             raise InputError(
                 f"measurer {self._name!r}: its chat template cannot show "
-                f"{', '.join(one.role for one in messages)[:200]}: {words(error)}. Choose a model made for dialogue."
+                f"{', '.join(one['role'] for one in chat)[:200]}: {words(error)}. Choose a model made for dialogue."
             ) from None
+        if replies:
+            text, found, _ = text.rpartition(_HERE)
+            if not found:
+                raise InputError(
+                    f"measurer {self._name!r}: its chat template shows no user's message after the assistant's, so "
+                    "that the user's next words cannot be foretold. Choose another model."
+                )
         return text + self.said(prompt.begun)
 
     def bare(self, prompt: Prompt) -> str:
@@ -99,12 +111,12 @@ def _takes_system(name: str, tokenizer: Any) -> bool:
             f"measurer {name!r}: its tokenizer has no chat template, so that a dialogue cannot be put to it. Choose "
             "the model's chat or instruct variant."
         )
-    user = {"role": "user", "content": "tea"}
+    user = {"role": "user", "content": _HERE}
     try:
         shown = tokenizer.apply_chat_template([user], tokenize=False, add_generation_prompt=True)
     except Exception as error:  # A template is a program of the model's makers.
         raise InputError(f"measurer {name!r}: its chat template shows no user's message: {words(error)}.") from None
-    if "tea" not in shown:
+    if _HERE not in shown:
         raise InputError(f"measurer {name!r}: its chat template leaves out what a user says. Choose another model.")
     try:
         system = {"role": "system", "content": "milk"}

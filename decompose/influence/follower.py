@@ -53,13 +53,31 @@ def prompt_of(episode: Episode, reply: Reply, said: str, context_turns: int | No
     turns[reply.position] = replace(turns[reply.position], text=said)
     if context_turns is not None:
         turns = turns[min(reply.position, max(len(turns) - context_turns, 0)) :]
-    messages = _messages([turn for turn in turns if turn.text.strip()], episode, reply.follower)
-    known = _known(episode, reply.follower)
+    return Prompt(_chat(episode, turns, reply.follower))
+
+
+def prompt_after(episode: Episode, position: int, context_turns: int | None = None) -> Prompt:
+    """What the user reads before they reply to the turn at ``position``: the target is the assistant, who knows what it
+    knows, and everybody else is the user, whose next message the reply is.
+
+    ``context_turns`` keeps the last ones alone, the turn itself among them.
+    """
+    first = 0 if context_turns is None else max(position + 1 - context_turns, 0)
+    turns = episode.turns[first : position + 1]
+    # Of several, each line of the user's names who says it.
+    begun = f"{' '.join(episode.rating.rater.split())}: " if episode.is_multiparty and episode.has_rater else ""
+    return Prompt(_chat(episode, turns, episode.rating.target), begun, "user")
+
+
+def _chat(episode: Episode, turns: Sequence[Turn], assistant: str) -> tuple[ChatMessage, ...]:
+    """The turns that have words as a chat that a user opens, by what the assistant knows."""
+    messages = _messages([turn for turn in turns if turn.text.strip()], episode, assistant)
+    known = _known(episode, assistant)
     if known or messages[0].role == "assistant":
         # Many chat templates refuse a dialogue that the assistant opens, or a system.
         opening = f"{known}\n{messages[0].content}" if messages[0].role == "user" else known or SILENCE
         messages = [ChatMessage("user", opening), *(messages[1:] if messages[0].role == "user" else messages)]
-    return Prompt(tuple(messages))
+    return tuple(messages)
 
 
 def _known(episode: Episode, follower: str) -> str:
@@ -74,10 +92,10 @@ def _known(episode: Episode, follower: str) -> str:
     return "".join(lines)
 
 
-def _messages(turns: Sequence[Turn], episode: Episode, follower: str) -> list[ChatMessage]:
-    """The turns as a chat with the follower for its assistant; of several others each line names who says it."""
+def _messages(turns: Sequence[Turn], episode: Episode, assistant: str) -> list[ChatMessage]:
+    """The turns as a chat; of several others than the assistant each line names who says it."""
     messages = []
-    for own, side in groupby(turns, key=lambda turn: turn.speaker == follower):
+    for own, side in groupby(turns, key=lambda turn: turn.speaker == assistant):
         lines = [
             turn.text.strip()
             if own or not episode.is_multiparty

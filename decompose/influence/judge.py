@@ -12,7 +12,7 @@ or, where the speaker's intents are known, Eq. 5 of those replies less the same 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -26,14 +26,15 @@ from apportion.decompose.influence.preflight import Intent, named_model, read_in
 from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError, shift_of
 from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
 from apportion.decompose.method import TurnScore
-from apportion.decompose.method_settings import InfluenceSettings
-from apportion.decompose.prompt_building.pseudonymize import PseudonymMap, anonymize
+from apportion.decompose.method_settings import InfluenceSettings, MeasurerSettings
+from apportion.decompose.prompt_building.pseudonymize import AnonymizedEpisode, PseudonymMap, anonymize
 from apportion.decompose.session_methods.llm_requests import RequestMeta
-from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings import DecomposeSettings, LLMMethodSettings
 from apportion.foundation.errors import UnitError
 from apportion.foundation.model_hub.names import model_digest
 from apportion.llm_client.request import ChatRequest
-from apportion.llm_client.session import LLMSession
+from apportion.llm_client.session import Complete, LLMSession
+from apportion.llm_client.settings import LLMSettings
 
 AT_ONCE = 16
 """Utterances that are measured together on this machine: what they share is held in memory meanwhile."""
@@ -60,13 +61,8 @@ def judge(
     turn's context is longer than the model reads.
     """
     chosen = settings.influence
-    model = named_model(chosen)
-    questions = tuple(questions_of(episode, chosen))
-    try:
-        measured = _measured_here(chosen, model_digest(model), questions)
-    except TooLongError as error:
-        raise _too_long(episode, questions[error.asked], error) from None
-    return _judgements(episode, chosen, questions, measured)
+    questions = questions_of(episode, chosen)
+    return _judgements(episode, chosen, questions, measured_here("influence", episode, chosen, questions))
 
 
 def judge_served(
@@ -79,20 +75,45 @@ def judge_served(
     """
     chosen, shown = settings.influence, anonymize(episode, None, settings.llm)
     questions = questions_of(shown.episode, chosen, shown.renaming)
+    return _judgements(
+        episode, chosen, questions, measured_served(settings.llm, episode, chosen, questions, asker.complete)
+    )
+
+
+def measured_here(
+    method: str, episode: Episode, chosen: MeasurerSettings, questions: Sequence[Question]
+) -> Sequence[LogprobResult]:
+    """What the model on this machine that ``method`` is given measures.
+
+    Raises InputError: None is named, or it cannot be loaded. UnitError: A turn's context is longer than it reads.
+    """
+    digest = model_digest(named_model(chosen, method))
+    try:
+        return _measured_here(chosen, digest, tuple(questions))
+    except TooLongError as error:
+        raise _too_long(episode, questions[error.asked], error) from None
+
+
+def measured_served(
+    llm: LLMSettings, episode: Episode, chosen: MeasurerSettings, questions: Sequence[Question], complete: Complete
+) -> Sequence[LogprobResult]:
+    """What ``llm.model`` measures at its server.
+
+    Raises InputError: The server does not tell probabilities, or cannot be asked at all. UnitError: A turn's context is
+    longer than the model reads, or the server failed.
+    """
     measured: list[LogprobResult] = []
     for one in questions:
-        measurer = ServedMeasurer(asker.complete, _wording(settings, episode, one.turn))
         try:
+            measurer = ServedMeasurer(complete, _wording(llm, chosen, episode, one.turn))
             measured.append(measurer.measure(one.prompts, one.replies))
         except TooLongError as error:
             raise _too_long(episode, one, error) from None
-    return _judgements(episode, chosen, questions, measured)
+    return measured
 
 
 @lru_cache(maxsize=8)
-def _measured_here(
-    chosen: InfluenceSettings, digest: str, questions: tuple[Question, ...]
-) -> tuple[LogprobResult, ...]:
+def _measured_here(chosen: MeasurerSettings, digest: str, questions: tuple[Question, ...]) -> tuple[LogprobResult, ...]:
     """What a model on this machine measures; the ratings of a session ask the same, one after the other."""
     from apportion.decompose.influence.local_scorer import opened
 
@@ -115,23 +136,40 @@ def requests_for(
 
     Raises InputError: A file of intents that cannot be read, or a tokenizer that cannot be loaded.
     """
+    chosen = settings.influence
+
+    def asked(shown: AnonymizedEpisode) -> list[Question]:
+        return questions_of(shown.episode, chosen, shown.renaming)
+
+    return requests_of(settings.llm, session, rating_name, chosen, asked)
+
+
+def requests_of(
+    llm: LLMMethodSettings,
+    session: Session,
+    rating_name: str | None,
+    chosen: MeasurerSettings,
+    questions: Callable[[AnonymizedEpisode], Sequence[Question]],
+) -> list[tuple[ChatRequest, RequestMeta]]:
+    """The requests that `measured_served` makes for ``questions`` about each of the session's episodes.
+
+    Raises InputError: A tokenizer that cannot be loaded.
+    """
     listed: list[tuple[ChatRequest, RequestMeta]] = []
     for episode in session.episodes(rating_name):
-        shown = anonymize(episode, None, settings.llm)
-        for one in questions_of(shown.episode, settings.influence, shown.renaming):
-            wording = _wording(settings, episode, one.turn)
+        for one in questions(anonymize(episode, None, llm)):
+            wording = _wording(llm, chosen, episode, one.turn)
             meta = RequestMeta(*episode.key, sample=0, turns=(one.turn,))
             asked = [wording.probe(), *(r for row in wording.requests(one.prompts, one.replies) for r in row)]
             listed += [(request, meta) for request in asked]
     return listed
 
 
-def _wording(settings: DecomposeSettings, episode: Episode, turn: int) -> ServerPromptFormat:
-    chosen = settings.influence
+def _wording(llm: LLMSettings, chosen: MeasurerSettings, episode: Episode, turn: int) -> ServerPromptFormat:
     text = None
     if chosen.endpoint == "completions" and chosen.tokenizer is not None:
         text = _text_of(chosen.tokenizer)
-    return ServerPromptFormat(settings.llm, chosen.endpoint, text, f"session {episode.session_id}, turn {turn}")
+    return ServerPromptFormat(llm, chosen.endpoint, text, f"session {episode.session_id}, turn {turn}")
 
 
 @lru_cache(maxsize=2)
@@ -217,9 +255,10 @@ def _told(question: Question, measured: LogprobResult, far: float, chosen: Influ
 
 
 def _too_long(episode: Episode, question: Question, error: TooLongError) -> UnitError:
+    section = "influence" if question.prompts[0].speaker == "assistant" else "zero_shot"
     return UnitError(
         f"session {episode.session_id}, turn {question.turn}: {error}. Show the follower fewer turns "
-        "(decompose.influence.context_turns), or name a model that reads more."
+        f"(decompose.{section}.context_turns), or name a model that reads more."
     )
 
 

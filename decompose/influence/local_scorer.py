@@ -11,7 +11,7 @@ import numpy as np
 from apportion.decompose.influence.chat_text import ChatText, load_tokenizer, place_of, words
 from apportion.decompose.influence.prefix_tree import Sequenced, SharedPrefixes, can_share
 from apportion.decompose.influence.scorer import LogprobResult, Prompt, TooLongError, check_replies, common_length
-from apportion.decompose.method_settings import InfluenceSettings
+from apportion.decompose.method_settings import MeasurerSettings
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.model_hub.names import model_digest
 
@@ -147,7 +147,7 @@ def load_measurer(
     return LocalMeasurer(model.to(device), tokenizer, name=name, context_tokens=context_tokens)
 
 
-def opened(chosen: InfluenceSettings) -> LocalMeasurer:
+def opened(chosen: MeasurerSettings) -> LocalMeasurer:
     """The measurer that ``chosen.model`` names.
 
     Raises InputError: See `apportion.decompose.influence.local_scorer.load_measurer`.

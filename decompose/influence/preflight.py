@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from apportion.decompose.influence.chat_text import place_of
-from apportion.decompose.method_settings import INFLUENCE, SERVED, InfluenceSettings
+from apportion.decompose.method import LogprobMethod, Method
+from apportion.decompose.method_settings import MeasurerSettings
+from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import remembered_digest
@@ -79,22 +81,28 @@ def check_influence(settings: DecomposeSettings) -> None:
 
     Raises InputError: No model is named, or its folder is not there; a file of intents that cannot be read.
     """
-    chosen = settings.influence
-    if INFLUENCE in settings.methods:
-        place_of(named_model(chosen))
-    if chosen.intents is not None and {INFLUENCE, SERVED} & set(settings.methods):
-        read_intents(chosen.intents)
+    for method in (METHODS[name] for name in settings.methods):
+        if measures_here(method):
+            place_of(named_model(settings.section_of(method), method.name))
+        if method.reads("influence") and settings.influence.intents is not None:
+            read_intents(settings.influence.intents)
 
 
-def named_model(chosen: InfluenceSettings) -> str:
-    """The model on this machine that measures.
+def measures_here(method: Method) -> bool:
+    """Whether the method runs a language model on this machine."""
+    return isinstance(method, LogprobMethod) and not method.asks
+
+
+def named_model(chosen: MeasurerSettings, method: str) -> str:
+    """The model on this machine that measures for ``method``.
 
     Raises InputError: None is named.
     """
     if chosen.model is None:
         raise InputError(
-            f"decompose.influence.model: the method {INFLUENCE!r} measures with a language model on this machine, and "
-            "none is named. Give its folder or its name on the Hugging Face Hub, make a small one with `apportion "
-            f"train measurer CORPUS`, or use {SERVED}, which asks a server."
+            f"decompose.{method.replace('-', '_')}.model: the method {method!r} measures with a language model on this "
+            "machine, and none is named. Give smollm2 (`apportion models fetch smollm2`), a folder or a name on the "
+            "Hugging Face Hub, make a small one with `apportion train measurer CORPUS`, or use "
+            f"{method}-served, which asks a server."
         )
     return chosen.model

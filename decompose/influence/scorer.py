@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,13 @@ class TooLongError(UnitError):
 class Prompt:
     """All that a follower reads before they reply: its own prompt, as in play (Figure 9 of the Stackelberg Speaker).
 
-    A reply is the assistant's next message; somebody else has the last word before it. ``begun`` is what that message
-    begins with before the reply and is not measured (``<response>`` in Figure 9).
+    A reply is the next message of ``speaker``; somebody else has the last word before it. ``begun`` is what that
+    message begins with before the reply and is not measured (``<response>`` in Figure 9).
     """
 
     messages: tuple[ChatMessage, ...]
     begun: str = ""
+    speaker: Literal["assistant", "user"] = "assistant"
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,11 @@ def check_replies(prompts: Sequence[Prompt], replies: Sequence[str]) -> None:
     """Raise UnitError where there is nothing to measure: no prompt, no reply, one without text, or one to nobody."""
     if not prompts or not replies:
         raise UnitError(f"{len(prompts)} prompts and {len(replies)} replies: there is nothing to measure.")
-    if any(not prompt.messages or prompt.messages[-1].role == "assistant" for prompt in prompts):
-        raise UnitError("a prompt that the assistant ends, or without a message: somebody else has the last word.")
+    for prompt in prompts:
+        if not prompt.messages or prompt.messages[-1].role == prompt.speaker:
+            raise UnitError(
+                f"a prompt that the {prompt.speaker} ends, or without a message: somebody else has the last word."
+            )
     empty = [place for place, reply in enumerate(replies) if not reply.strip()]
     if empty:
         raise UnitError(f"reply {empty[0] + 1} of {len(replies)} has no text, so that it has no probability.")

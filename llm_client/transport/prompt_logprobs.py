@@ -1,6 +1,7 @@
-"""How probable a model finds what is put to it: asked of a server in one of two ways, and read from its answer.
+"""How probable a model finds what is put to it: asked of a server in one of its ways, and read from its answer.
 
-``chat``: vLLM's ``prompt_logprobs`` of a chat, whose last message is gone on with where it is the assistant's.
+``chat``: vLLM's ``prompt_logprobs`` of a chat, whose last message is gone on with where it is the assistant's;
+``user``: the same, where it is the user's.
 ``completions``: the older ``echo`` with ``logprobs`` of a bare prompt (vLLM, SGLang), which is the request's messages
 one after the other, without anything between. OpenAI's and llama.cpp's servers have neither.
 
@@ -20,15 +21,17 @@ from apportion.llm_client.errors import SetupError
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.transport.completion import usage_of
 
-Way = Literal["chat", "completions"]
+Way = Literal["chat", "user", "completions"]
+_GOES_ON = {"chat": "assistant", "user": "user", "completions": "assistant"}
+"""Whose last message is no question but what is gone on with."""
 SERVERS = "vLLM answers both ways, SGLang the way 'completions'; OpenAI's own and llama.cpp's answer neither"
 
 
 class PromptLogprobs(NamedTuple):
     """Tokens (L of them, each by a hash) and their log-probabilities in nats, the first's unknown.
 
-    Answers to requests whose messages are the same but for a last one of the assistant have the same hash for the same
-    token at the same place.
+    Answers to requests whose messages are the same but for a last one that is gone on with have the same hash for
+    the same token at the same place.
     """
 
     tokens: tuple[str, ...]
@@ -39,8 +42,8 @@ def measuring_options(options: Mapping[str, Any], way: Way) -> dict[str, Any]:
     """The body that asks for probabilities, made of that of a usual request; one token is written, since none cannot
     be."""
     messages = options["messages"]
-    if way == "chat":
-        ends = messages[-1]["role"] == "assistant"
+    if way != "completions":
+        ends = messages[-1]["role"] == _GOES_ON[way]
         return {
             **options,
             "prompt_logprobs": 0,
@@ -60,7 +63,7 @@ def read_probabilities(document: Any, request: ChatRequest, host: str) -> ChatRe
     way = request.measures
     try:
         choice = document["choices"][0]
-        listed = document.get("prompt_logprobs") if way == "chat" else (choice.get("logprobs") or {})
+        listed = document.get("prompt_logprobs") if way != "completions" else (choice.get("logprobs") or {})
         model = str(document.get("model") or "")
     except (AttributeError, IndexError, KeyError, TypeError):
         raise ValueError("it has no usable choice") from None
@@ -70,7 +73,7 @@ def read_probabilities(document: Any, request: ChatRequest, host: str) -> ChatRe
             f"does not give them. Name another server or way ({SERVERS}), or measure with a model on this machine."
         )
     try:
-        told = _of_chat(listed) if way == "chat" else _of_echo(document, listed)
+        told = _of_chat(listed) if way != "completions" else _of_echo(document, listed)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"its probabilities cannot be read ({type(error).__name__}: {str(error)[:200]})") from None
     told = told._replace(tokens=_hashed(told.tokens, request))
@@ -96,7 +99,7 @@ def told_of(reply: ChatReply) -> PromptLogprobs:
 
 def _hashed(tokens: Iterable[str], request: ChatRequest) -> tuple[str, ...]:
     *before, last = request.messages
-    asked = before if last.role == "assistant" else request.messages
+    asked = before if last.role == _GOES_ON.get(request.measures or "") else request.messages
     salt = json.dumps([[one.role, one.content] for one in asked]).encode()
     begun = hashlib.sha256(salt)
     hashes = []

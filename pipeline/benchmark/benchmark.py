@@ -13,8 +13,8 @@ from pathlib import Path
 
 from apportion.corpus.session import Session
 from apportion.decompose.caveats import longest_episode, same_as
+from apportion.decompose.influence.preflight import measures_here
 from apportion.decompose.method import Input, LabelStudent, PretrainedReactions, RolloutMethod, StudentMethod
-from apportion.decompose.method_settings import INFLUENCE
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.reactions.pretrained import read_prior
 from apportion.decompose.reward_models import taught_by
@@ -65,8 +65,11 @@ def compared_methods(
     if settings.intensity.model is None:
         no_model = "no model of vocal intensity is named (decompose.intensity.model)"
         left_out |= {name: no_model for name in names if Input.VOICE in METHODS[name].inputs and name not in left_out}
-    if INFLUENCE in names and settings.influence.model is None:
-        left_out |= {INFLUENCE: "no model that measures is named (decompose.influence.model)"}
+    left_out |= {
+        name: f"no model that measures is named (decompose.{name.replace('-', '_')}.model)"
+        for name in names
+        if measures_here(METHODS[name]) and settings.section_of(METHODS[name]).model is None
+    }
     left_out |= {
         name: "no model of reactions is named (decompose.reaction.pretrained)"
         for name in names

@@ -10,7 +10,8 @@ COLOURED = (
     "sentiment-raw", "affect-raw", "sentiment-utterance", "sentiment-utterance-raw",
     "intensity", "intensity-raw", "episode-score", "savoir", "savoir-paper", "savoir-paper-raw", "shapley-hindsight",
     "expected-utility", "leave-one-out", "sotopia-rl", "influence", "influence-served", "mix", "llm-student",
-    "prior", "reactions-en", "llm-rubric", "people-student",
+    "prior", "reactions-en", "llm-rubric", "people-student", "predicted-reaction", "zero-shot",
+    "zero-shot-served",
 )  # fmt: skip
 """The methods of this package, each with a colour of its own in every report, whatever is beside it."""
 GUESTS = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.influence.preflight import check_influence
+from apportion.decompose.influence.preflight import check_influence, measures_here
 from apportion.decompose.languages import check_understood
 from apportion.decompose.method import (
     Attribution,
@@ -27,7 +27,6 @@ from apportion.decompose.method import (
     StackedMethod,
     StudentMethod,
 )
-from apportion.decompose.method_settings import INFLUENCE
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import load_prompt
 from apportion.decompose.prompt_building.rubric import read_rubric
@@ -90,7 +89,7 @@ def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
 
 def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
-    if name_of(inputs.unit) == INFLUENCE:
+    if measures_here(method_of(inputs.unit)):
         fix_threads(config)
     from apportion.decompose.session_methods.runner import SessionScores, judge_session
 
@@ -137,7 +136,7 @@ def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method = method_of(unit)
     identity = settings_identity(method, config.decompose)
     recorded = recorded_digest(config) if method.asks else None
-    computed = {"threads": config.run.threads} if method.name == INFLUENCE else {}
+    computed = {"threads": config.run.threads} if measures_here(method) else {}
     return {"rating": config.rating, "own": identity, "recorded": recorded, **computed}
 
 

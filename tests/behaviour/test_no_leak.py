@@ -66,6 +66,8 @@ weights = {{ GOAL = 1 }}
 model = "intensity"
 [decompose.influence]
 model = "measurer"
+[decompose.zero_shot]
+model = "measurer"
 [decompose.reaction]
 pretrained = "learnt.safetensors"
 [decompose.stacking]
@@ -153,7 +155,7 @@ RUNS = {
         ("llm", "reaction-llm", "mix", "llm-student"), write_demo, last="rewards",
         more=f'[run]\nrecorded = "{DEMO / "llm_replies.jsonl"}"', llm=RECORDED,
     ),
-    "probabilities": Run(("influence-served",), server=ProbabilityServer),
+    "probabilities": Run(("influence-served", "zero-shot-served"), server=ProbabilityServer),
     "seen and heard": Run(
         ("affect", "affect-raw", "intensity", "intensity-raw", "rrd-va", "ircr-va", "rudder-va", "reaction", "mix"),
         write_filmed_talk, last="rewards",

@@ -45,7 +45,7 @@ def test_no_english_rule_speaks_of_them_and_what_needs_no_words_does(language):
 
 def test_every_method_says_what_it_understands():
     bound = {name for name, method in METHODS.items() if method.languages == {"en"}}
-    assert bound == {*ENGLISH_RULES, "reactions-en"}
+    assert bound == {*ENGLISH_RULES, "reactions-en", "zero-shot", "zero-shot-served"}
 
 
 def test_a_classifier_that_somebody_names_and_a_model_that_learnt_elsewhere_are_taken_at_their_word(tmp_path):

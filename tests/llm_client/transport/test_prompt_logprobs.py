@@ -71,17 +71,19 @@ def test_an_answer_that_cannot_be_read_is_a_failed_try(document, way, words):
         read_probabilities(document, request(way), "host")
 
 
-def test_a_chat_that_the_assistant_ends_is_gone_on_with():
+def test_a_chat_is_gone_on_with_where_the_one_ends_it_who_is_measured():
     server = OpenAIServer(answer=lambda body: CHAT)
     messages = (ChatMessage("user", "tea"), ChatMessage("assistant", "or"))
     with serving(server), Client(LLMSettings(base_url=server.url, model="m")) as client:
         client.complete(request("chat"))
         client.complete(request("chat", *messages))
+        client.complete(request("user", *messages))
+        client.complete(request("user", *messages[:1]))
     told = [
         (body["prompt_logprobs"], body["add_generation_prompt"], body["continue_final_message"])
         for body in server.requests
     ]
-    assert told == [(0, True, False), (0, False, True)]
+    assert told == [(0, True, False), (0, False, True), (0, True, False), (0, False, True)]
 
 
 def test_a_try_that_told_nothing_usable_is_tried_again_and_then_a_failed_request():

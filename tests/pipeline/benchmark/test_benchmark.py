@@ -49,8 +49,10 @@ def test_all_registered_methods_are_chosen_that_the_corpus_can_feed():
     unasked = RolloutMethod | StudentMethod | LabelStudent
     named_alone = {name for name, m in METHODS.items() if not (m.asks or isinstance(m, unasked))}
     same = {"rrd-published", "rrd-160", "rrd-160-published"}
-    assert set(filmed.methods) == named_alone - {"reaction-llm", "influence", "prior", "episode-score"} - same - voices
+    unfed = {"reaction-llm", "influence", "zero-shot", "prior", "episode-score"}
+    assert set(filmed.methods) == named_alone - unfed - same - voices
     assert filmed.left_out["influence"] == "no model that measures is named (decompose.influence.model)"
+    assert filmed.left_out["zero-shot"] == "no model that measures is named (decompose.zero_shot.model)"
     assert {text.left_out[name] for name in same} == {
         "no dialogue has more than 1 turns to draw from, so that it is rrd again"
     }
