@@ -1,11 +1,10 @@
-"""The default chain without a policy, in CPU and wall seconds and memory, and what reading turns once costs.
+"""The default chain without a policy, in CPU and wall seconds and memory.
 
-Run: python -m benchmarks.text_chain ../shared/data/uss/SGD.txt.gz [--chats | --trained | --import-only | --readings]
+Run: python -m benchmarks.text_chain ../shared/data/uss/SGD.txt.gz [--chats | --trained | --import-only]
 
 The chain: `mix` beside `sentiment` and `uniform`, reward models, evaluation, report. --chats adds 300 chats of 30 turns
 of ESConv's texts (../shared/data/esconv), three texts a reply and two a question, their scores drawn. --trained
-is rrd with an encoder that is trained on a history of 3 turns. --readings learns the run's rewards in five folds by
-each `train_reward.scoring` and sets the held-out agreement with people beside it. No peer runs this chain.
+is rrd with an encoder that is trained on a history of 3 turns. No peer runs this chain.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ TRAINED = (
     '[decompose]\nmethod = "rrd"\n[train_reward]\nepochs = 3\nhistory_turns = 3\nfreeze_backbone = false\n'
     "[align]\nenabled = false\n"
 )
-FOLDS = 5
 
 
 def write_chats(esconv: Path, out: Path, chats: int = 300, exchanges: int = 15) -> None:
@@ -44,59 +42,12 @@ def write_chats(esconv: Path, out: Path, chats: int = 300, exchanges: int = 15) 
             file.write(f"USER\tOVERALL\t\t{round(sum(labels[-5:]) / 5)}\n\n")
 
 
-def readings(corpus: Path, run: Path) -> None:
-    """Tell the held-out agreement of reward models of `mix` with people, one reading beside the other."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    from scipy.stats import spearmanr
-
-    from apportion.corpus.corpus import Corpus
-    from apportion.corpus.splits.splits import SplitEpisodes
-    from apportion.reward_model.learning.distillation import train_reward_model
-    from apportion.reward_model.network.embed import embed_session
-    from apportion.reward_model.settings import RewardModelSettings
-
-    sessions = list(Corpus.open(corpus).iter_sessions())
-    episodes = tuple(e for session in sessions for e in session.episodes(None) if e.target_turns)
-    rewards = pq.read_table(run / "rewards.parquet", filters=[("method", "=", "mix")])
-    labels: dict[tuple[str, int], list[float]] = {}
-    for row in pq.read_table(corpus / "turn_labels.parquet").to_pylist():
-        labels.setdefault((row["session_id"], row["turn"]), []).append(row["value"])
-    fold = {session.session_id: place % FOLDS for place, session in enumerate(sessions)}
-    found: dict[str, dict[str, float]] = {}
-    for scoring in ("windowed", "pooled"):
-        settings, scores = RewardModelSettings(scoring=scoring), {}
-        embeddings = pa.concat_tables([embed_session(one, None, settings).embeddings for one in sessions])
-        for held in range(FOLDS):
-            homes = {held: "test", (held + 1) % FOLDS: "validation"}
-            split = pa.table({"session_id": list(fold), "split": [homes.get(of, "train") for of in fold.values()]})
-            with tempfile.TemporaryDirectory() as out:
-                given, _ = train_reward_model(
-                    rewards, SplitEpisodes(episodes, split), embeddings, settings, 0, 0.0, Path(out), lambda *told: None
-                )
-            rows = given.select(["session_id", "turn", "reward"]).to_pylist()
-            scores |= {(r["session_id"], r["turn"]): r["reward"] for r in rows if fold[r["session_id"]] == held}
-        for episode in episodes:
-            keys = [(episode.session_id, turn) for turn in episode.target_turns]
-            pairs = [(float(np.mean(labels[key])), scores[key]) for key in keys if key in labels]
-            if len(pairs) >= 4 and len({given for given, _ in pairs}) > 1:
-                rho = float(spearmanr(*zip(*pairs, strict=True))[0])
-                found.setdefault(scoring, {})[episode.session_id] = 0.0 if np.isnan(rho) else rho
-    gains = np.array([found["pooled"][one] - of for one, of in found["windowed"].items()])
-    half = 1.96 * gains.std() / len(gains) ** 0.5
-    means = {name: round(float(np.mean(list(of.values()))), 4) for name, of in found.items()}
-    low, high = (round(float(gains.mean() + side * half), 4) for side in (-1, 1))
-    tell("agreement, pooled less windowed", float(gains.mean()), "Spearman", low=low, high=high, **means)
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("--chats", action="store_true", help="also 300 chats of 30 turns")
     parser.add_argument("--trained", action="store_true", help="rrd, and train the encoder too")
     parser.add_argument("--import-only", action="store_true", help="stop after the import")
-    parser.add_argument("--readings", action="store_true", help="also compare how the reward model reads turns")
     arguments = parser.parse_args()
     chain = TRAINED if arguments.trained else DEFAULT
     with tempfile.TemporaryDirectory() as folder:
@@ -117,5 +68,3 @@ if __name__ == "__main__":
             cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             name = "text chain, encoder trained" if arguments.trained else f"default chain, {source.name}"
             tell(name, seconds, "s", cpu_s=round(cpu), peak_mib=round(peak))
-            if arguments.readings:
-                readings(corpus, run)

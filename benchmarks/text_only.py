@@ -1,15 +1,15 @@
-"""Claim: a reward model that predicts reactions agrees with people more than one that is taught a method's rewards.
+"""Claim: a reward model that foretells reactions agrees with people more than one that mix's rewards teach.
 
-Run: python -m benchmarks.text_only SGD ReDial ConTurE [--kept FOLDER] [--backbone smollm2] [--only TEACHER ...]
+Run: python -m benchmarks.text_only SGD ReDial ConTurE [--backbone smollm2] [--only TEACHER ...] [--ridge]
 
 What reads the dialogue up to the turn alone, each turn judged by what four folds of five taught (the fold after it
-stops the training). Within-session Spearman with people's mean label, as in `benchmarks.sources`. Teachers: `people`
-(their labels of the other folds: the ceiling, the one row that reads any), `score` (equal shares), `reactions-en`,
-`reaction`, `mix` (today's), `predicted reaction`, and `llm` where replies are recorded (60 sessions). Each row has the
-raw reward, what a policy is paid (`advantage`: the state's baseline taken out, and what does not fit the context), its
-correlation with the place and with `state only` (a ridge from the dialogue before the turn to the same teacher), and
-paired gains over `mix` and over the controls: VADER of the turn, place, length, state only. `--inputs` adds the turn
-alone and the turn with the last before it, `--ridge` a ridge as reader. --kept keeps what was read. No peer does this.
+stops the training). Within-session Spearman with people's mean label, as in `benchmarks.sources`. Teachers: `before`
+(the rewards of `mix` projected onto the scores, by one head), `mix`, `predicted reaction`, `reactions-en`, `reaction`,
+`score` (equal shares), `people` (their labels of the other folds: the ceiling, the one row that reads any), and `llm`
+where replies are recorded (60 sessions). A row has the raw reward and what a policy is paid (`advantage`), the mean
+correlation of both with the place and with `state only` (a ridge from the dialogue before the turn to the predicted
+reaction's teacher), and paired gains over the first teacher of --only and over the controls: VADER of the turn, place,
+length, state only. --ridge adds a ridge as reader, of several inputs. --kept keeps what was read. No peer does this.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from apportion.decompose.corpus_methods.predicted_reaction import reaction_worth
 from apportion.decompose.corpus_methods.stacked import sources_of
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.stacking import mixed, weigh
+from apportion.decompose.methods import METHODS
+from apportion.decompose.projection import project
 from apportion.decompose.prompt_building.prompt import tells_quality
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.session_methods.sentiment import judge as sentiment
@@ -56,7 +58,7 @@ from benchmarks.replies import read_replies
 from benchmarks.sources import CORPORA, JUDGED, judgements, recorded
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
-TEACHERS = ("mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
+TEACHERS = ("before", "mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
 CONTROLS = ("VADER of the turn", "place", "length", "state only")
 
 
@@ -114,6 +116,10 @@ class Study:
     def lesson(self, teacher: str, fold: int) -> Lesson:
         """What ``teacher`` says of the turns, by what the other folds taught it."""
         data = self.taught(fold)
+        if teacher == "before":
+            mix = judgements("mix", self.episodes, self._values("mix", data))
+            rewards, projection = project(mix, data.episodes, "relative", METHODS["mix"])
+            return Lesson(rewards, data.episodes, self.embeddings, projection.score_offset)
         if teacher == "predicted reaction":
             return Lesson(reaction_worth("predicted-reaction", data, self.config), data.episodes, self.embeddings, None)
         values = self._values(teacher, data)
@@ -220,7 +226,7 @@ class Study:
             if state is not None:
                 more["state"] = round(self.within(found[kind], state), 3)
             for name, values in others.items():
-                if kind == "reward" or not name.endswith("(reward)"):
+                if "," not in name or name.endswith(kind):
                     less = estimate(paired_difference(sampled, self.agreement(values)), 0.95)
                     more[f"over {name}"] = [round(v, 4) for v in (less.value, less.low, less.high)]
             tell(f"{self.name}: {row}, {kind}", figure.value, "rho", interval=[figure.low, figure.high], **more)
@@ -273,11 +279,12 @@ def main(given: argparse.Namespace, name: str) -> None:
         study.tell(control, {"reward": values}, {}, None)
     first: dict[str, Floats] = {}
     for teacher in given.only:
-        found = study.trained(teacher, settings, study.embeddings)
+        alone = settings.model_copy(update={"heads": 1}) if teacher == "before" else settings
+        found = study.trained(teacher, alone, study.embeddings)
         others = controls | first
         study.tell(f"{teacher}, {given.backbone}", found, others, controls["state only"])
-        if teacher == "mix":
-            first = {"mix": found["reward"]}
+        if teacher == given.only[0]:
+            first = {f"{teacher}, {kind}": found[kind] for kind in ("reward", "advantage")}
         if given.out:
             np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
         if given.ridge:
@@ -294,7 +301,7 @@ def main(given: argparse.Namespace, name: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpora", nargs="+", choices=tuple(CORPORA))
-    parser.add_argument("--kept", type=Path, required=True, help="a folder that keeps what was read")
+    parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir(), "text-only"), help="what was read")
     parser.add_argument("--out", type=Path, help="a folder for every turn's values")
     parser.add_argument("--backbone", default="minilm")
     parser.add_argument("--only", nargs="+", choices=TEACHERS, default=TEACHERS)
