@@ -14,8 +14,6 @@ from torch.nn import functional
 
 from apportion.foundation.arrays import Floats
 
-EMBEDDING = 384
-"""Numbers that MiniLM makes of a text."""
 WIDTH, DROPOUT, LR, WEIGHT_DECAY = 128, 0.3, 1e-3, 0.05
 """Width of both maps, dropout of their inputs, and AdamW's settings."""
 BATCH, EPOCHS, PATIENCE = 256, 40, 6
@@ -42,9 +40,9 @@ class ContextFit(nn.Module):
     bias: Tensor
     weight: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.of_history, self.of_reply = nn.Linear(EMBEDDING, WIDTH), nn.Linear(EMBEDDING, WIDTH)
+        self.of_history, self.of_reply = nn.Linear(width, WIDTH), nn.Linear(width, WIDTH)
         for name, value in (("scale", 1.0), ("bias", 0.0), ("weight", 0.0)):
             self.register_buffer(name, torch.tensor(value))
 
@@ -58,7 +56,7 @@ class ContextFit(nn.Module):
         return one, other
 
     def forward(self, contexts: Tensor) -> Tensor:
-        """What is added to a reward [shape=(N,)], at most 0, in units of reward, of contexts [shape=(N, 1152)]."""
+        """What is added to a reward [shape=(N,)], at most 0, in units of reward, of contexts [shape=(N, 3 d)]."""
         histories, replies, _ = contexts.chunk(3, dim=1)
         one, other = self.nearness(histories, replies)
         return self.weight * functional.logsigmoid(self.scale * (one * other).sum(dim=1) + self.bias)
@@ -76,7 +74,7 @@ class ContrastPairs:
     def of(cls, contexts: Floats, rows: Sequence[NDArray[np.int64]], seed: int) -> ContrastPairs:
         """One of each kind for every turn with a history.
 
-        - ``contexts`` (float [shape=(N, 1152)]): `apportion.reward_model.model.RewardModel.context`.
+        - ``contexts`` (float [shape=(N, 3 d)]): `apportion.reward_model.model.RewardModel.context`.
         - ``rows``: The turns of each dialogue; of turns without history there are no pairs.
         """
         half = contexts.shape[1] // 3
@@ -117,7 +115,7 @@ def fit_context(
     Oord et al., 2018). The epoch is kept that orders most pairs of ``validation``, on which its log odds are
     calibrated, too.
 
-    - ``contexts`` (float32 [shape=(N, 1152)]): `apportion.reward_model.model.RewardModel.context`.
+    - ``contexts`` (float32 [shape=(N, 3 d)]): `apportion.reward_model.model.RewardModel.context`.
     - ``training``, ``validation``: The turns of each dialogue.
     """
     values = contexts.numpy()
@@ -127,7 +125,7 @@ def fit_context(
     histories, replies, _ = contexts.chunk(3, dim=1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        fit, sharpness = ContextFit(), nn.Parameter(torch.tensor(3.0))
+        fit, sharpness = ContextFit(histories.shape[1]), nn.Parameter(torch.tensor(3.0))
         optimizer = torch.optim.AdamW([*fit.parameters(), sharpness], lr=LR, weight_decay=WEIGHT_DECAY)
         best, best_epoch, kept = -1.0, 0, {name: value.clone() for name, value in fit.state_dict().items()}
         for epoch in range(EPOCHS):
@@ -182,9 +180,10 @@ def weigh_context(
       dialogue, and of another of the same task.
     - ``sd``: The standard deviation of what is paid, in which the weights that are tried are told.
     """
-    _, replies, _ = contexts[pairs.turns].chunk(3, dim=1)
+    replies = contexts[pairs.turns].chunk(3, dim=1)[1]
+    histories, _, last = contexts.chunk(3, dim=1)
     places = (pairs.turns, pairs.other, pairs.same_task)
-    swapped = [torch.cat([contexts[at, :EMBEDDING], replies, contexts[at, 2 * EMBEDDING :]], dim=1) for at in places]
+    swapped = [torch.cat([histories[at], replies, last[at]], dim=1) for at in places]
     found: list[tuple[float, tuple[float, float]]] = []
     for weight in WEIGHTS:
         fit.weight.fill_(weight * sd)

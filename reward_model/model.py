@@ -43,7 +43,7 @@ from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
 from apportion.reward_model.out_of_domain import Domain
 from apportion.reward_model.settings import MINILM, RewardModelSettings
-from apportion.reward_model.state_baseline import StateBaseline, of_place, turns_before
+from apportion.reward_model.state_baseline import PLACE, StateBaseline, of_place, turns_before
 
 TOKENS = 128
 """Of each turn that MiniLM reads beside another backbone."""
@@ -296,9 +296,9 @@ class RewardModel(nn.Module):
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
         if "baseline.weight" in weights:
-            model.baseline = StateBaseline()
+            model.baseline = StateBaseline((len(weights["baseline.weight"]) - PLACE) // 2)
         if "context_fit.weight" in weights:
-            model.context_fit = ContextFit()
+            model.context_fit = ContextFit(weights["context_fit.of_history.weight"].shape[1])
         fill(model, weights, folder)
         model.domain = Domain.read(folder, config.domain, config.width)
         return model.eval()

@@ -14,8 +14,8 @@ from apportion.corpus.speaker_labels import TARGET
 from apportion.foundation.arrays import Floats
 from apportion.reward_model.history_windows import Pair, said_in
 
-EMBEDDING, PLACE = 384, 3
-"""Numbers that MiniLM makes of a text, and features of a turn's place."""
+PLACE = 3
+"""Features of a turn's place."""
 FOLDS = 5
 PENALTIES = tuple(10.0**power for power in range(-1, 6))
 
@@ -25,7 +25,7 @@ class StateBaseline(nn.Module):
     log(1 + k), and whether it is the first).
 
     As a baseline in policy gradients it takes from the reward what no reply can change. It is fitted in closed form
-    (`fit`) and never trained; a new one gives 0.
+    (`fit`) and never trained; a new one, of ``width`` d numbers a text, gives 0.
     """
 
     mean: Tensor
@@ -33,10 +33,10 @@ class StateBaseline(nn.Module):
     weight: Tensor
     bias: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
         for name, value in (("mean", 0.0), ("scale", 1.0), ("weight", 0.0)):
-            self.register_buffer(name, torch.full((2 * EMBEDDING + PLACE,), value, dtype=torch.float64))
+            self.register_buffer(name, torch.full((2 * width + PLACE,), value, dtype=torch.float64))
         self.register_buffer("bias", torch.zeros((), dtype=torch.float64))
 
     @classmethod
@@ -48,11 +48,11 @@ class StateBaseline(nn.Module):
         says of left-out episodes, and the place, then go through a plain regression of differences within episodes, so
         that nothing of them is left in what is paid.
 
-        - ``contexts`` (float32 [shape=(N, 1152)]): `apportion.reward_model.model.RewardModel.context`.
+        - ``contexts`` (float32 [shape=(N, 3 d)]): `apportion.reward_model.model.RewardModel.context`.
         - ``places`` (N): How many of the target's turns came before. ``values`` (float64 [shape=(N,)]): The rewards.
         - ``offsets`` (S + 1): Episode i has the turns ``offsets[i]:offsets[i + 1]``.
         """
-        made = cls()
+        made = cls(contexts.shape[1] // 3)
         if not len(values):
             return made
         features = _features(contexts, places).numpy()
@@ -75,7 +75,7 @@ class StateBaseline(nn.Module):
         return made
 
     def forward(self, contexts: Tensor, places: Sequence[int]) -> Tensor:
-        """b [shape=(N,)] float64, in units of reward, of contexts [shape=(N, 1152)] and places (N)."""
+        """b [shape=(N,)] float64, in units of reward, of contexts [shape=(N, 3 d)] and places (N)."""
         return (_features(contexts, places) - self.mean) / self.scale @ self.weight + self.bias
 
 

@@ -138,7 +138,7 @@ def _train_reward_wants(unit: Unit, need: str) -> bool:
     method, direct = taught_by(name_of(unit))
     foretells = isinstance(method, PredictedReaction)
     if need == "features":
-        return direct and method.reads_features
+        return foretells or (direct and method.reads_features)
     return foretells if need == "react" else not ((direct or foretells) and need == "rewards")
 
 

@@ -51,7 +51,7 @@ def add_advantage(training: Training, values: Floats, episodes: Sequence[Episode
 
 @dataclass(frozen=True, eq=False)
 class _AllTurns:
-    """The N turns of a training: where each stands, and what baseline and context read of it [shape=(N, 1152)]."""
+    """The N turns of a training: where each stands, and what baseline and context read of it [shape=(N, 3 d)]."""
 
     model: RewardModel
     windows: HistoryWindows

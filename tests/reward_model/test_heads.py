@@ -93,7 +93,7 @@ def test_what_a_policy_is_paid_does_not_hang_on_the_place(seed: int, noise: floa
     lengths = rng.integers(3, 9, size=60)
     places = [place for length in lengths for place in range(length)]
     values = 2.0 - 0.5 * np.log1p(places) + noise * rng.normal(size=len(places))
-    histories = torch.from_numpy(rng.normal(size=(len(places), 1152)).astype(np.float32))
+    histories = torch.from_numpy(rng.normal(size=(len(places), 24)).astype(np.float32))
     baseline = StateBaseline.fit(histories, places, values, [0, *np.cumsum(lengths).tolist()])
     left = values - baseline(histories, places).numpy()
     assert np.var(left) <= np.var(values) and abs(np.mean(left)) < 1e-6
@@ -108,9 +108,9 @@ def test_what_a_policy_is_paid_does_not_hang_on_the_place(seed: int, noise: floa
 def test_of_little_the_baseline_is_the_mean(values: list[float], episodes: list[int]) -> None:
     places = [place for length in episodes for place in range(length)]
     baseline = StateBaseline.fit(
-        torch.ones(len(values), 1152), places, np.array(values), [0, *np.cumsum(episodes).tolist()]
+        torch.ones(len(values), 12), places, np.array(values), [0, *np.cumsum(episodes).tolist()]
     )
-    found = baseline(torch.randn(2, 1152), [0, 5]).numpy()
+    found = baseline(torch.randn(2, 12), [0, 5]).numpy()
     np.testing.assert_allclose(found, np.mean(values) if values else 0.0, atol=1e-3)
 
 
@@ -138,7 +138,7 @@ def test_the_advantage_is_saved_with_the_model_and_known_by_text(bert: Path, tmp
 def test_a_frozen_pooled_minilm_reads_the_history_from_the_turns_own_embedding() -> None:
     model = RewardModel.new(RewardModelSettings(), 768, 0)
     embeddings = torch.randn(2, 1152)
-    model.baseline = StateBaseline()
+    model.baseline = StateBaseline(384)
     model.baseline.weight[0] = 1.0
     scores = model.scores(embeddings, [], [0, 0])
     np.testing.assert_allclose(scores.reward - scores.advantage, embeddings[:, 0], atol=1e-6)

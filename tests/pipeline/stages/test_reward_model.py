@@ -18,6 +18,20 @@ def test_a_direct_reward_model_reads_no_rewards():
     assert needed["rrd-va-direct"] == {"split", "embed", "features"}
 
 
+def test_one_model_for_all_methods_is_taught_by_reactions_and_reads_no_rewards():
+    planned = plan(("uniform", "mix"), seeds=(0,), teacher="predicted-reaction")
+    (unit,) = planned.units["train-reward"]
+    assert unit.method == "predicted-reaction"
+    assert set(planned.needed("train-reward", unit)) == {"split", "embed", "react", "features"}
+    method = plan(("predicted-reaction",), seeds=(0,))
+    assert set(method.needed("fit", Unit(method="predicted-reaction", seed=0))) == {
+        "split",
+        "embed",
+        "react",
+        "features",
+    }
+
+
 def test_the_rewards_taught_a_model_are_those_of_its_method_alone():
     planned = plan(("rrd", "uniform"), seeds=(0,), objective="both")
     (taught,) = planned.needed("train-reward", Unit(method="rrd", seed=0))["rewards"]
