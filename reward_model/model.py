@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ from apportion.reward_model.history_windows import (
 from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
+from apportion.reward_model.network.texts import Vectors, embed_texts
 from apportion.reward_model.out_of_domain import Domain
 from apportion.reward_model.settings import MINILM, RewardModelSettings
 from apportion.reward_model.state_baseline import PLACE, StateBaseline, of_place, turns_before
@@ -90,6 +92,7 @@ class RewardModel(nn.Module):
         """What the training turns were like; None of a model that was not trained on turns."""
         # In a list, so that it is no part of what is saved.
         self._placed: list[Backbone] = []
+        self._exact = True
 
     @classmethod
     def new(
@@ -168,14 +171,25 @@ class RewardModel(nn.Module):
         """Whether what its heads read is what the baseline and the context are read of, too."""
         return (self.config.backbone, self.config.scoring) == (MINILM, "pooled")
 
-    def context(self, pairs: Sequence[Pair], *, exact: bool = True) -> Tensor:
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """For many turns at once: read by frozen backbones as embeddings are made, twice as fast and not to the bit
+        (`apportion.reward_model.network.backbones.frozen_backbone`)."""
+        placed, config = self._placed, self.config
+        if not placed and config.freeze_backbone:
+            self._placed = [frozen_backbone(config.backbone, config.max_tokens, config.scoring)]
+        self._exact = False
+        try:
+            yield
+        finally:
+            self._placed, self._exact = placed, True
+
+    def context(self, pairs: Sequence[Pair]) -> Tensor:
         """What baseline and context are read of [shape=(N, 1152)], whatever the backbone reads: MiniLM's embeddings of
-        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`); of many
-        turns at once not ``exact`` (`apportion.reward_model.network.backbones.frozen_backbone`).
-        """
+        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`)."""
         windows = [last_window(said_in(pair), self.config.history_turns) for pair in pairs]
-        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=exact)
-        return torch.from_numpy(embed_windows(backbone, windows))
+        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=self._exact)
+        return torch.from_numpy(embed_windows(backbone, windows, None if self._exact else _known(backbone, windows)))
 
     def window(self, episode: Episode, position: int) -> Pair:
         """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""
@@ -324,6 +338,19 @@ class RewardModel(nn.Module):
 def _said(messages: Sequence[Mapping[str, str]]) -> list[Said]:
     turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
     return said_in_chat(turn for turn in turns if turn is not None)
+
+
+_READ: dict[str, Vectors] = {}
+"""What was read in a hurry: one corpus teaches several models, and its turns are read once a process."""
+MOST_READ = 100_000
+
+
+def _known(backbone: Backbone, windows: Sequence[Pair]) -> dict[str, Vectors]:
+    if len(_READ) > MOST_READ:
+        _READ.clear()
+    unread = list(dict.fromkeys(text for pair in windows for _, text in said_in(pair) if text not in _READ))
+    _READ.update(zip(unread, embed_texts(backbone, unread), strict=True))
+    return _READ
 
 
 def _turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:

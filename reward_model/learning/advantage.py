@@ -32,20 +32,26 @@ def add_advantage(training: Training, values: Floats, episodes: Sequence[Episode
 
     Returns what the card tells: how many of 100 held-out replies are paid more where they were said.
     """
-    turns = _AllTurns.of(training, episodes)
-    learnt, held = ([turns.of_episode(row) for row in rows] for rows in training.rows)
+    with training.model.hurried():
+        return _add_advantage(training.model, _AllTurns.of(training, episodes), training.rows, values, seed)
+
+
+def _add_advantage(
+    model: RewardModel, turns: _AllTurns, rows: tuple[Sequence[int], Sequence[int]], values: Floats, seed: int
+) -> dict[str, float]:
+    learnt, held = ([turns.of_episode(row) for row in of] for of in rows)
     taken, offsets = np.concatenate([*learnt, *held]), np.cumsum([0, *map(len, (*learnt, *held))])
     places = [turns.places[i] for i in taken]
-    training.model.baseline = StateBaseline.fit(turns.contexts[taken], places, values[taken], offsets.tolist())
+    model.baseline = StateBaseline.fit(turns.contexts[taken], places, values[taken], offsets.tolist())
     fit = fit_context(turns.contexts, learnt, held, seed)
     if fit is None:
         return {}
     pairs = ContrastPairs.of(turns.contexts.numpy(), held, seed)
-    if not training.model.pools_minilm:
+    if not model.pools_minilm:
         pairs = pairs.sample(MOST_PAIRS, seed)
     own, away, beside = (turns.paid(pairs.turns, at) for at in (pairs.turns, pairs.other, pairs.same_task))
     shares = weigh_context(fit, turns.contexts, pairs, (own, away, beside), float(own.std()))
-    training.model.context_fit = fit
+    model.context_fit = fit
     return {name: 100 * share for name, share in zip(FIGURES, shares, strict=True)}
 
 
@@ -68,7 +74,7 @@ class _AllTurns:
         if model.pools_minilm:
             contexts = training.data.inputs.embed(model, torch.arange(len(stands)))
         else:
-            contexts = model.context(history_windows(ordered, model.config.history_turns).pairs, exact=False)
+            contexts = model.context(history_windows(ordered, model.config.history_turns).pairs)
         return cls(model, windows, stands, windows.places, contexts)
 
     def of_episode(self, row: int) -> NDArray[np.int64]:
