@@ -166,7 +166,10 @@ class Study:
             target, test = self.targets(teacher, fold), self.fold_of == fold
             learnt = ~test & np.isfinite(target)
             mean, sd = columns[learnt].mean(axis=0), columns[learnt].std(axis=0)
-            rows, away = (columns[learnt] - mean) / np.where(sd > 1e-9, sd, np.inf), target[learnt] - target[learnt].mean()
+            rows, away = (
+                (columns[learnt] - mean) / np.where(sd > 1e-9, sd, np.inf),
+                target[learnt] - target[learnt].mean(),
+            )
             both = [rows[self.fold_of[learnt] == (fold + 1) % FOLDS], rows[self.fold_of[learnt] != (fold + 1) % FOLDS]]
             ends = [away[self.fold_of[learnt] == (fold + 1) % FOLDS], away[self.fold_of[learnt] != (fold + 1) % FOLDS]]
             gram, along = both[1].T @ both[1], both[1].T @ ends[1]

@@ -134,7 +134,8 @@ class ReactionSettings(Settings):
     backbone: str = Field(
         default="minilm",
         min_length=1,
-        description="reads the replies, always frozen: minilm (embedded), or a Hugging Face model by name or folder",
+        description="reads the replies, always frozen: minilm (embedded), e5-small or smollm2 (fetched), or a "
+        "Hugging Face model by name or folder",
     )
     max_tokens: int = Field(default=128, ge=8, le=8192, description="tokens of an utterance that are read")
     inputs: Literal["reply", "exchange", "both"] = Field(

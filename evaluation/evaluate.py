@@ -35,12 +35,13 @@ import pyarrow.compute as pc
 from apportion.corpus.annotators import peoples_labels
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Estimate, Missing, paired_difference
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing, difference
 from apportion.evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from apportion.evaluation.figures.consistency import consistency
 from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues, rests_on
 from apportion.evaluation.methods import baselines
 from apportion.evaluation.methods.computed_labels import computed_agreements
+from apportion.evaluation.methods.controls import Controls
 from apportion.evaluation.methods.method_comparison import Figures, MethodComparison
 from apportion.evaluation.methods.warnings import cautions, not_told_apart
 from apportion.evaluation.references.test_set import AlignedValues, TestSet, align
@@ -106,13 +107,17 @@ def evaluate(
         raise InputError(f"no target utterance in any of the {len(test)} test episodes. Check `target` in ratings.")
     ground = _Ground(held, _by_people(evidence), settings, [episode.score for episode in training])
     models, divided = _reward_models(values, ground), _everywhere(values, remarks.partial, ground)
+    controls = Controls.of(models.bench, evidence)
     partial = [_alone(name, values, ground) for name in remarks.partial]
     scored, decomposed = models.bench.aligned, divided.bench.aligned
     summaries = [_summarise(bench, of, models.mean) for bench, of in ((divided.bench, divided.methods), *partial)]
     return Evaluation(
         rating=rating,
         counts=_counts(test, training, held, scored, decomposed),
-        reward_models=_summarise(models.bench, models.methods, models.mean),
+        reward_models=tuple(
+            controls.beside(row, values.scores) for row in _summarise(models.bench, models.methods, models.mean)
+        ),
+        controls=controls.agreements(),
         baselines=_summarise(models.bench, models.baselines, models.mean),
         decompositions=tuple(sorted(chain(*summaries), key=lambda row: row.method)),
         decomposition_baselines=_summarise(divided.bench, divided.baselines, divided.mean),
@@ -214,7 +219,7 @@ def _decompositions(bench: MethodComparison, rewards: pa.Table, told: MethodValu
 def _summarise(bench: MethodComparison, methods: Mapping[str, Figures], mean: Figures) -> tuple[MethodFigures, ...]:
     result = []
     for method, sampled in sorted(methods.items()):
-        loss = THE_MEAN if sampled is mean else _difference(mean["global_loss"], sampled["global_loss"])
+        loss = THE_MEAN if sampled is mean else difference(mean["global_loss"], sampled["global_loss"])
         figures = {name: bench.figure(figure) for name, figure in {**sampled, "below_mean": loss}.items()}
         seeds = len(bench.aligned.values.get(method, (0,)))  # a baseline is not trained
         result.append(MethodFigures(method=method, seeds=seeds, **figures))
@@ -231,18 +236,13 @@ def _compare(
     """Paired differences of every two methods in every figure that both have, in the same units."""
     differences = []
     for figure in COMPARED:
-        compared = _without(methods, own_units) if figure == "local_difference" else methods
+        constant = (*own_units, baselines.MEAN, baselines.MODE)  # A constant's local difference is 0: nothing to pair.
+        compared = _without(methods, constant) if figure == "local_difference" else methods
         for method, against in combinations(sorted(compared), 2):
-            difference = bench.figure(_difference(methods[method][figure], methods[against][figure]))
-            if isinstance(difference, Estimate):
-                differences.append(PairedDifference(among, figure, method, against, difference))
+            found = bench.figure(difference(methods[method][figure], methods[against][figure]))
+            if isinstance(found, Estimate):
+                differences.append(PairedDifference(among, figure, method, against, found))
     return differences
-
-
-def _difference(left: BootstrapResult | Missing, right: BootstrapResult | Missing) -> BootstrapResult | Missing:
-    if isinstance(left, Missing):
-        return left
-    return right if isinstance(right, Missing) else paired_difference(left, right)
 
 
 def _counts(

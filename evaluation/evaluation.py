@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -37,6 +37,49 @@ class MethodFigures:
     slope: Figure
     intercept: Figure
     calibration_error: Figure
+
+
+@dataclass(frozen=True)
+class Control:
+    """What judges no turn, beside a reward model: its own agreement with people, and how much more the model has.
+
+    ``value`` and ``gain`` (paired, from ``low`` to ``high``) are of the within-session Spearman, of which ``spearman``
+    has the interval; then the same by AUC.
+    """
+
+    value: float
+    gain: float
+    low: float | None
+    high: float | None
+    spearman: Figure
+    auc: Figure
+    auc_gain: Figure
+
+
+@dataclass(frozen=True)
+class BesideControls:
+    """The agreement of some values with people, and ``controls`` by name on the same turns.
+
+    ``knows``: mean within-session Spearman of the values with controls that know nothing of the turn.
+    """
+
+    spearman: Figure
+    auc: Figure
+    controls: Mapping[str, Control]
+    knows: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class RewardModelFigures(MethodFigures):
+    """With what is known without judging a turn: ``controls`` and ``knows`` as in `BesideControls`, of the reward.
+
+    ``advantage``: the same of what a policy is paid; None where the scores do not tell. All empty without people's
+    labels.
+    """
+
+    controls: Mapping[str, Control] = field(default_factory=dict)
+    knows: Mapping[str, Figure] = field(default_factory=dict)
+    advantage: BesideControls | None = None
 
 
 @dataclass(frozen=True)
@@ -126,12 +169,13 @@ class Evaluation:
     rewards are in other units than the score's; ``notes`` are what a reader has to know of the methods, as whoever
     called the evaluation says it; ``findings`` say which reward models the test sessions cannot tell apart.
     ``agreement``, ``one_annotator``, ``human`` and the methods' Spearman and AUC are of people's labels alone;
-    ``computed`` has those of computed ones, each kind by itself.
+    ``computed`` has those of computed ones, each kind by itself. ``controls`` are the agreement of what judges no turn
+    and is the same beside all reward models.
     """
 
     rating: str
     counts: HeldOutCounts
-    reward_models: tuple[MethodFigures, ...]
+    reward_models: tuple[RewardModelFigures, ...]
     baselines: tuple[MethodFigures, ...]
     decompositions: tuple[MethodFigures, ...]
     decomposition_baselines: tuple[MethodFigures, ...]
@@ -148,6 +192,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     computed: tuple[ComputedAgreement, ...] = ()
     findings: tuple[str, ...] = ()
+    controls: tuple[MethodAgreement, ...] = ()
 
     @property
     def partial(self) -> frozenset[str]:

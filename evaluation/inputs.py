@@ -9,8 +9,12 @@ from typing import Literal
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, EpisodeKey
+from apportion.evaluation.confidence_intervals.bootstrap import Missing
 from apportion.evaluation.figures.global_loss import Residuals
 
+TurnValues = Mapping[EpisodeKey, Sequence[float]]
+"""Values of an episode's target turns, in their order."""
+NOT_GIVEN = Missing("it was not computed")
 Unjudged = Mapping[str, Collection[EpisodeKey]]
 """Method to the episodes that gave it nothing to judge by (no face, no reply)."""
 
@@ -91,12 +95,15 @@ class Evidence:
     ``utterance_features``: UTTERANCE_FEATURES schema, for the local difference; None without recordings.
     ``turn_labels``: For the agreement with people and, apart from it, with what was computed; None where there are
     none. ``frames``: FRAMES schema, for the local difference by the most probable emotion (``happiness_source =
-    "mode"``).
+    "mode"``). ``sentiment``: of the held-out turns' own texts. ``state_only``: what the dialogue before a held-out turn
+    foretells of each reward model's values, learnt from training sessions, by method.
     """
 
     utterance_features: pa.Table | None = None
     turn_labels: pa.Table | None = None
     frames: pa.Table | None = None
+    sentiment: TurnValues | Missing = NOT_GIVEN
+    state_only: Mapping[str, TurnValues] | Missing = NOT_GIVEN
 
 
 @dataclass(frozen=True)

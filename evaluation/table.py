@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
-from apportion.evaluation.evaluation import ComputedAgreement, Evaluation, HeldOutCounts, MethodFigures
+from apportion.evaluation.evaluation import (
+    BesideControls,
+    ComputedAgreement,
+    Evaluation,
+    HeldOutCounts,
+    MethodAgreement,
+    MethodFigures,
+)
 from apportion.evaluation.figures.agreement import AgreementCounts
+from apportion.evaluation.figures.calibration import FEWEST
 from apportion.evaluation.figures.consistency import Consistency
 from apportion.evaluation.figures.local_difference import rule_of
+from apportion.evaluation.methods import baselines
+from apportion.evaluation.methods.controls import LENGTH, PLACE, STATE, TONE
 from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.markdown import escaped
 from apportion.foundation.tables.numbers import NO_FIGURE
 
-FEWEST_TURNS = 10
-"""Turns with a happy face, and others, from which on a local difference is shown; fewer are a session or two."""
-READABLE_SLOPES = (0.5, 2.0)
-"""Slopes outside are shown only where the method beats the Mean; else its predictions hardly differ: any line fits."""
 TITLES = {
     "global_loss": "Global loss",
     "below_mean": "Below Mean",
@@ -30,10 +37,18 @@ TITLES = {
     "calibration_error": "Calibration error",
     "computed_spearman": "Spearman (computed)",
     "computed_auc": "AUC (computed)",
+    **{name: name.capitalize() for name in (PLACE, LENGTH, TONE, STATE)},
+    "knows_place": "Knows place",
+    "knows_state": "Knows state",
+    "state_spearman": "State's Spearman",
+    "state_auc": "State's AUC",
 }
-"""Fields of ``MethodFigures``, figures of the agreement with computed labels, and what their columns are called."""
+"""Fields of ``MethodFigures``, other figures, and what their columns are called."""
+ONE_BIN = Missing(f"fewer than {2 * FEWEST} scores make one bin")
 MODEL_COLUMNS = ("global_loss", "below_mean", "local_difference", "spearman", "auc")
 CALIBRATION_COLUMNS = ("slope", "intercept", "calibration_error")
+GAIN_COLUMNS = (PLACE, LENGTH, TONE, STATE)
+STATE_COLUMNS = ("knows_place", "knows_state", "state_spearman", "state_auc")
 COMPUTED_COLUMNS = ("computed_spearman", "computed_auc")
 DECOMPOSITION_COLUMNS = ("sum_residual", "local_difference", "spearman", "auc")
 CONSISTENCY_HEADER = (
@@ -49,13 +64,18 @@ MEANING = {
     "global_loss": "Global loss: mean (score - predicted score)^2, lower is better (Eq. 6).",
     "below_mean": "Below Mean: the Mean baseline's global loss less this one, paired; above 0 is better.",
     "sum_residual": "Sum residual: mean |score - sum of its own values|. It has seen the score: no global loss.",
-    "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7).",
+    "local_difference": "Local difference: mean reward while the rater's face is happy, less that of others (Eq. 7). "
+    "As in LLM-GELI's Table 4, Mean and Mode pay all turns alike: theirs is 0.",
     "spearman": "Spearman: with the mean human label of the turns, within a session, averaged over sessions.",
     "auc": "AUC: chance that a turn that people labelled above the middle outranks one below it.",
     "slope": "Slope, Intercept: of the line of given on predicted session scores; 1 and 0 where they can be taken at "
     "their word; below 1 they are too far apart.",
     "calibration_error": "Calibration error: mean |given - predicted| of bins of predicted scores, each weighing as "
     "many sessions as it holds; chance alone makes it larger than 0.",
+    PLACE: "Less a control: paired. Controls judge no turn: place (how many of the target's turns came before), "
+    "length (words), turn sentiment (VADER of its own text), state only (what a ridge on the "
+    "dialogue before the turn foretells of the reward model's own values). Paid: what a policy is paid.",
+    "knows_place": "Knows place, state: Spearman with these controls; a policy is to be paid for neither.",
     "computed_spearman": "Spearman, AUC (computed): with computed labels in the place of people's; nobody judged these "
     "turns.",
 }
@@ -63,32 +83,38 @@ Row = tuple[str, Mapping[str, Figure]]
 
 
 def grids(evaluation: Evaluation) -> tuple[Grid, ...]:
-    """The reward models with all baselines, the decompositions themselves (left out where there are none), and how far
-    the reward models' session scores can be taken at their word.
+    """The reward models with all baselines and controls, the decompositions themselves, what reward models have over
+    the controls, and how far their session scores can be taken at their word; what there is none of is left out.
 
     Columns without a single figure are dropped, and the reason becomes a note.
     """
     counts = evaluation.counts
-    few = _few_faces(evaluation)
-    beside = [_row(figures, few) for figures in evaluation.baselines]
+    beside = [_row(figures) for figures in evaluation.baselines]
+    controls: list[Row] = [
+        (row.method, {"spearman": row.spearman, "auc": row.auc}) for row in evaluation.controls if _is_control(row)
+    ]
     person = {"spearman": evaluation.one_annotator.spearman, "auc": evaluation.one_annotator.auc}
     people: list[Row] = [("One annotator", person)] if _given(person.values()) else []
     title = "Reward models and baselines" if evaluation.reward_models else "Baselines"
     basis = _basis(counts.scored_sessions, counts.scored_episodes)
-    predicted = [*(_row(figures, few) for figures in evaluation.reward_models), *beside]
     own = evaluation.own_units
-    tables = [_grid(f"{title}: {basis}", MODEL_COLUMNS, [*predicted, *people], own)]
+    models = [_row(figures) for figures in evaluation.reward_models]
+    tables = [_grid(f"{title}: {basis}", MODEL_COLUMNS, _in_one_unit([*models, *beside, *controls, *people], own), own)]
     if evaluation.decompositions:
         both = (*evaluation.decompositions, *evaluation.decomposition_baselines)
-        divided = [*(_row(figures, few) for figures in both), *people]
+        divided = _in_one_unit([*map(_row, both), *people], own)
         title = f"Decompositions: {_basis(counts.decomposed_sessions, counts.decomposed_episodes)}"
         tables.append(_grid(title, DECOMPOSITION_COLUMNS, divided, own))
-    tables.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, predicted, own))
+    tables += _control_grids(evaluation, basis)
+    if spread := [figures for figures in evaluation.reward_models if _is_read(figures, own)]:
+        one_bin = {} if counts.scored_episodes >= 2 * FEWEST else {"calibration_error": ONE_BIN}
+        calibrated = [(name, {**row, **one_bin}) for name, row in map(_row, spread)]
+        tables.append(_grid(f"Calibration of the session score: {basis}", CALIBRATION_COLUMNS, calibrated, own))
     for computed in evaluation.computed:
         tables += _computed_grids(computed, evaluation.counts)
     if evaluation.consistency:
         tables.append(_consistency_grid(evaluation.consistency))
-    return tuple(tables)
+    return tuple(_each_note_once(tables))
 
 
 def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
@@ -105,7 +131,7 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
     if any(figures.seeds > 1 for figures in evaluation.reward_models + evaluation.decompositions):
         notes.append("±: standard deviation over training seeds.")
     faces, agreement = evaluation.faces, evaluation.agreement
-    if not isinstance(faces, Missing):
+    if not isinstance(faces, Missing) and TITLES["local_difference"] in shown:
         if faces.why:
             notes.append(f"Local difference by {faces.feature}: {faces.why}.")
         notes.append(
@@ -117,11 +143,16 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
             f"Local difference of people's own labels (Human): {evaluation.human.text(3)}, in units of the labels: its "
             "sign compares with the other rows, not its size."
         )
-    if unread := [row.method for row in evaluation.reward_models if _is_unread(row)]:
+    if unread := [row.method for row in evaluation.reward_models if not _is_read(row, evaluation.own_units)]:
         notes.append(
-            f"Slope, Intercept: left out of {', '.join(unread)}, which the Mean is as good as: their predictions "
-            "hardly differ, and a line through them cannot be read."
+            f"Calibration: left out of {', '.join(unread)}, not shown to foretell scores better than their mean does: "
+            "nothing can be read from predictions that hardly differ, or are in other units."
         )
+    notes += [
+        f"Control {row.method}: left out; {row.spearman.reason}."
+        for row in evaluation.controls
+        if isinstance(row.spearman, Missing)
+    ]
     if not isinstance(agreement, Missing):
         notes.append(f"People: {_rests_on_labels(agreement, evaluation)}")
     notes += [_computed_note(computed, evaluation) for computed in evaluation.computed]
@@ -129,8 +160,13 @@ def footnotes(evaluation: Evaluation) -> tuple[str, ...]:
     if own := [name for name in evaluation.own_units if name in shown_methods]:
         notes.append(
             f"{', '.join(own)}: rewards in units of their own, not projected onto the score (so are VA and LS in "
-            "LLM-GELI's Table 4). Their global loss, sum residual and local difference do not compare with the rest."
+            "LLM-GELI's Table 4). Their global loss and sum residual do not compare with the rest."
         )
+        both = (*evaluation.reward_models, *evaluation.decompositions)
+        told = {row.method: row.local_difference for row in reversed(both) if row.method in own}
+        signs = [f"{name} {figure.text(3)}" for name, figure in told.items() if isinstance(figure, Estimate)]
+        if signs:
+            notes.append(f"Local difference in units of their own, of which the sign alone counts: {', '.join(signs)}.")
     return (*notes, *evaluation.findings, *(rests.text() for rests in evaluation.rests), *evaluation.notes)
 
 
@@ -220,35 +256,71 @@ def _consistency_grid(methods: Sequence[Consistency]) -> Grid:
     return Grid("Repeated samples of one judge", CONSISTENCY_HEADER, rows, (note,))
 
 
-def _row(figures: MethodFigures, few_faces: Missing | None) -> Row:
-    """A method's figures, those left out that cannot be read as they stand."""
-    row = {column: getattr(figures, column) for column in TITLES if column not in COMPUTED_COLUMNS}
-    if few_faces is not None and isinstance(figures.local_difference, Estimate):
-        row["local_difference"] = few_faces
-    if _is_unread(figures):
-        row |= dict.fromkeys(("slope", "intercept"), Missing("a line through predictions that hardly differ"))
-    return figures.method, row
+def _row(figures: MethodFigures) -> Row:
+    return figures.method, {column: getattr(figures, column, Missing("")) for column in TITLES}
 
 
-def _is_unread(figures: MethodFigures) -> bool:
-    """Whether a slope is there that says nothing: without an interval, or far from 1 where the Mean is as good."""
-    slope, gain = figures.slope, figures.below_mean
-    if isinstance(slope, Missing):
-        return False
-    low, high = READABLE_SLOPES
+def _is_control(row: MethodAgreement) -> bool:
+    return isinstance(row.spearman, Estimate) or isinstance(row.auc, Estimate)
+
+
+def _in_one_unit(rows: Sequence[Row], own_units: Collection[str]) -> list[Row]:
+    """Without the local differences that are in other units than the rest, if there is a rest; a note tells them."""
+    aside = {baselines.MEAN, baselines.MODE, *own_units}
+    if not any(isinstance(row.get("local_difference"), Estimate) for name, row in rows if name not in aside):
+        return list(rows)
+    hidden = {"local_difference": Missing("in units of its own")}
+    return [(name, {**row, **hidden} if name in own_units else row) for name, row in rows]
+
+
+def _is_read(figures: MethodFigures, own_units: Collection[str]) -> bool:
+    """Whether predicted scores are spread out enough for a calibration that says something."""
+    gain = figures.below_mean
     beats = isinstance(gain, Estimate) and gain.above_zero
-    return slope.low is None or not (beats or low <= slope.value <= high)
+    return beats and isinstance(figures.slope, Estimate) and figures.method not in own_units
 
 
-def _few_faces(evaluation: Evaluation) -> Missing | None:
-    """Why no local difference is shown: too few faces on one side; None where there are enough, or none at all."""
-    faces = evaluation.faces
-    if isinstance(faces, Missing) or min(faces.happy, faces.other) >= FEWEST_TURNS:
-        return None
-    return Missing(
-        f"{faces.happy} turns with a happy face and {faces.other} without are too few to be read "
-        f"({FEWEST_TURNS} of each)"
-    )
+def _control_grids(evaluation: Evaluation, basis: str) -> list[Grid]:
+    """What reward models, and what a policy is paid by them, have over the controls, and what they know of these."""
+    rows: list[tuple[str, BesideControls]] = []
+    for row in evaluation.reward_models:
+        if row.controls:
+            rows.append((row.method, BesideControls(row.spearman, row.auc, row.controls, row.knows)))
+        if row.advantage is not None:
+            rows.append((f"{row.method}, paid", row.advantage))
+    if not rows:
+        return []
+    gains = [(name, {control: _gain(of, control) for control in GAIN_COLUMNS}) for name, of in rows]
+    known = [(name, _of_state(of)) for name, of in rows]
+    return [
+        _grid(f"Spearman with people, less that of a control: {basis}", GAIN_COLUMNS, gains, (), decimals=2),
+        _grid(f"What is known without the turn: {basis}", STATE_COLUMNS, known, (), decimals=2),
+    ]
+
+
+def _gain(of: BesideControls, name: str) -> Figure:
+    control = of.controls.get(name)
+    sessions = of.spearman.sessions if isinstance(of.spearman, Estimate) else 0
+    return Missing("") if control is None else Estimate(control.gain, control.low, control.high, sessions)
+
+
+def _of_state(of: BesideControls) -> Mapping[str, Figure]:
+    nothing: Figure = Missing("")
+    state = of.controls.get(STATE)
+    return {
+        "knows_place": of.knows.get(PLACE, nothing),
+        "knows_state": of.knows.get(STATE, nothing),
+        "state_spearman": nothing if state is None else state.spearman,
+        "state_auc": nothing if state is None else state.auc,
+    }
+
+
+def _each_note_once(tables: Iterable[Grid]) -> Iterable[Grid]:
+    """What is amiss with a column of several tables is said below the first."""
+    said: set[str] = set()
+    for grid in tables:
+        yield replace(grid, notes=tuple(note for note in grid.notes if note not in said))
+        said.update(grid.notes)
 
 
 def _basis(sessions: int, episodes: int) -> str:
@@ -260,18 +332,21 @@ def _given(figures: Any) -> list[Estimate]:
     return [figure for figure in figures if isinstance(figure, Estimate)]
 
 
-def _grid(title: str, columns: Sequence[str], rows: Sequence[Row], own_units: Collection[str]) -> Grid:
+def _grid(
+    title: str, columns: Sequence[str], rows: Sequence[Row], own_units: Collection[str], decimals: int | None = None
+) -> Grid:
+    """Columns without a figure become a note, or nothing where the reason is told elsewhere."""
     shown, notes, cells = [], [], [[name] for name, _ in rows]
     for column in columns:
         figures = [of_row.get(column, Missing("")) for _, of_row in rows]
         if not _given(figures):
             reasons = sorted({figure.reason for figure in figures if isinstance(figure, Missing)} - {""})
-            notes.append(f"{TITLES[column]}: not given; {'; '.join(reasons)}.")
+            notes += [f"{TITLES[column]}: not given; {'; '.join(reasons)}."] if reasons else []
             continue
         shown.append(TITLES[column])
         others = [figure for (name, _), figure in zip(rows, figures, strict=True) if name not in own_units]
-        decimals = _decimals(_given(others) or _given(figures))
-        for row, cell in zip(cells, (_cell(figure, decimals) for figure in figures), strict=True):
+        places = decimals or _decimals(_given(others) or _given(figures))
+        for row, cell in zip(cells, (_cell(figure, places) for figure in figures), strict=True):
             row.append(cell)
     return Grid(title, ("Method", *shown), tuple(tuple(row) for row in cells), tuple(notes))
 

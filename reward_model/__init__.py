@@ -6,8 +6,10 @@
 ('minilm', 0.5)
 
 From the ground up: `settings`, `config` (what a model says of itself), `history_windows` (what it reads of a dialogue),
-`network` (what reads it), `checkpoint`, `model` (scoring a dialogue), `learning` (how it is trained), `score_journal`,
-`corpus_scores` and `scoring` (a whole corpus scored), `trl_reward` (as TRL's GRPO takes it).
+`network` (what reads it), `heads`, `state_baseline` (what is foretold without the turn), `context_fit` (whether a reply
+fits what it answers), `out_of_domain` (turns unlike those that taught it), `checkpoint`, `model` (scoring a dialogue),
+`learning` (how it is trained), `score_journal`, `corpus_scores` and `scoring` (a whole corpus scored), `trl_reward` (as
+TRL's GRPO takes it).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

@@ -12,6 +12,17 @@ from apportion.foundation.settings import Settings
 from apportion.reward_model.settings import RewardModelSettings, Scoring
 
 
+class TrainingDomain(Settings, allow_inf_nan=False):
+    """The bounds of what taught a reward model (`apportion.reward_model.out_of_domain`)."""
+
+    languages: tuple[str, ...]
+    """Spoken in the training sessions, as far as that is known."""
+    longest_turn: int = Field(ge=0)
+    """Characters that few training turns have more of."""
+    distance: float | None
+    """From the nearest training turn, which few held-out turns are farther; None where none were held out."""
+
+
 class RewardModelConfig(Settings, allow_inf_nan=False):
     """Everything that makes a reward model but its weights.
 
@@ -37,6 +48,8 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
     reward_mean: float = 0.0
     reward_scale: float = Field(1.0, gt=0)
     score_offset: float = 0.0
+    domain: TrainingDomain | None = None
+    """What input is like the training turns; None of a model that was not trained on turns."""
 
     @classmethod
     def of(
@@ -79,7 +92,7 @@ held-out sessions stands in the run's report and `evaluation.json`.
     model.score([{"role": "user", "content": "Is there a train?"}, {"role": "assistant", "content": "At nine."}])
 
 It rates replies like those it was trained on, for people like those who gave the scores; outside of that its numbers
-mean little. A policy trained against it will find its mistakes: read samples, not only rewards.
+mean little. $domain A policy trained against it will find its mistakes: read samples, not only rewards.
 """)
 
 _READING = {
@@ -92,16 +105,26 @@ _READING = {
 }
 
 
+def _domain(domain: TrainingDomain | None) -> str:
+    if domain is None:
+        return "What those were like is not stored."
+    spoken = f"languages {', '.join(domain.languages)}; " if domain.languages else ""
+    return (
+        f"Those were: {spoken}up to {domain.longest_turn:,} characters a turn.\n`apportion policy score` and "
+        "`model.out_of_domain(messages)` flag others, and what is far from all of them."
+    )
+
+
 def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     """The card as Markdown; ``metrics`` are shown as they are given, six digits each."""
-    rows = [
-        f"| {name} | {f'{value:.0f}' if value == round(value) else f'{value:.6g}'} |" for name, value in metrics.items()
-    ]
+    counts = {name: float(value).is_integer() for name, value in metrics.items()}
+    rows = [f"| {name} | {value:{'.0f' if counts[name] else '.6g'}} |" for name, value in metrics.items()]
     numbers = ("reward_mean", "reward_scale", "score_offset")
     return _CARD.substitute(
         config.model_dump(exclude=set(numbers)),
         reading=_READING[config.scoring].format(**config.model_dump()),
         **{name: f"{getattr(config, name):.6g}" for name in numbers},
+        domain=_domain(config.domain),
         stored=_stored(config),
         metrics="\n".join(["| figure | value |", "|---|---|", *rows]) if rows else "None were recorded.",
     )

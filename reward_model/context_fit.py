@@ -1,4 +1,4 @@
-"""Whether a reply fits what was said before it: two linear maps, taught by replies in their own and in other contexts."""
+"""Whether a reply fits what was said before it: two maps, taught by replies in their own and in other contexts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ContextFit(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class ContrastPairs:
-    """Turns (P) with a turn (P) of another dialogue, and one (P) of another of the same task: whose history is wrong."""
+    """Turns (P), each with a turn of another dialogue and one of another of the same task: histories that are wrong."""
 
     turns: NDArray[np.int64]
     other: NDArray[np.int64]
@@ -76,9 +76,8 @@ class ContrastPairs:
     def of(cls, contexts: Floats, rows: Sequence[NDArray[np.int64]], seed: int) -> ContrastPairs:
         """One of each kind for every turn with a history.
 
-          - ``contexts`` (float [shape=(N, 3 d)]): Of each turn the mean of its history beside the reply, and the last turn
-        before it.
-          - ``rows``: The turns of each dialogue; of turns without history there are no pairs.
+        - ``contexts`` (float [shape=(N, 1152)]): `apportion.reward_model.model.RewardModel.context`.
+        - ``rows``: The turns of each dialogue; of turns without history there are no pairs.
         """
         half = contexts.shape[1] // 3
         kept = [of[np.abs(contexts[of, :half]).sum(axis=1) > 0] for of in rows]
@@ -115,11 +114,10 @@ def fit_context(
     """Learn from ``training`` dialogues which replies and contexts belong together; None where there is too little.
 
     In each batch every reply is held against all contexts, and every context against all replies (InfoNCE; van den
-    Oord et al., 2018). The epoch is kept that orders most pairs of ``validation``, on which its log odds are calibrated,
-    too.
+    Oord et al., 2018). The epoch is kept that orders most pairs of ``validation``, on which its log odds are
+    calibrated, too.
 
-    - ``contexts`` (float32 [shape=(N, 3 d)]): Of each turn the mean of its history beside the reply, and the last turn
-      before it.
+    - ``contexts`` (float32 [shape=(N, 1152)]): `apportion.reward_model.model.RewardModel.context`.
     - ``training``, ``validation``: The turns of each dialogue.
     """
     values = contexts.numpy()
@@ -133,7 +131,7 @@ def fit_context(
         optimizer = torch.optim.AdamW([*fit.parameters(), sharpness], lr=LR, weight_decay=WEIGHT_DECAY)
         best, best_epoch, kept = -1.0, 0, {name: value.clone() for name, value in fit.state_dict().items()}
         for epoch in range(EPOCHS):
-            for batch in torch.from_numpy(learnt.turns)[torch.randperm(len(learnt.turns))].split(BATCH):
+            for batch in torch.split(torch.from_numpy(learnt.turns)[torch.randperm(len(learnt.turns))], BATCH):
                 one, other = fit.nearness(histories[batch], replies[batch], DROPOUT)
                 odds, own = one @ other.T * sharpness.exp(), torch.arange(len(batch))
                 loss = functional.cross_entropy(odds, own) + functional.cross_entropy(odds.T, own)

@@ -16,6 +16,7 @@ from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import PLACES, TargetSpeaker, answered_episodes, credited, speaker_called, unrated_episode
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import first_few
+from apportion.reward_model.out_of_domain import Unlike, marked
 from apportion.reward_model.score_journal import Journal, SessionScores
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class CorpusScores:
     shortened: list[str] = field(default_factory=list)
     """Scored in one pass, with a history longer than the model reads at once."""
     failed: dict[str, str] = field(default_factory=dict)
+    tells_unlike: bool = True
+    """Whether the model stores what taught it, so that turns unlike that are flagged in the column ``rationale``."""
     resumed: int = 0
     """Sessions that an earlier process had scored before it was stopped."""
 
@@ -41,6 +44,13 @@ class CorpusScores:
     def table(self) -> pa.Table:
         """All rows."""
         return pa.concat_tables([REWARDS.arrow.empty_table(), *self.tables])
+
+    @property
+    def unlike(self) -> Unlike | None:
+        """The flagged turns; None where the model cannot tell."""
+        table = self.table
+        counted = Unlike.of(table.column("session_id").to_pylist(), table.column("rationale").to_pylist())
+        return counted if self.tells_unlike else None
 
     def add(self, scores: SessionScores) -> None:
         """Take in what became of one session."""
@@ -78,7 +88,7 @@ def score_corpus(
     """
     _check_choice(corpus, rating, target, called)
     broken = broken_sessions(corpus)
-    scored = CorpusScores()
+    scored = CorpusScores(tells_unlike=model.domain is not None)
     for number, session_id in enumerate(session_ids, 1):
         try:
             if session_id in broken:
@@ -161,7 +171,7 @@ def _episodes(session: Session, rating: str | None, target: str | None) -> tuple
 def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[str, int]) -> pa.Table:
     from apportion.reward_model.learning.dataset import turn_keys, turn_values
 
-    windows, scores = model.score_episodes(episodes)
+    windows, scores, reasons = model.score_episodes(episodes)
     rewards = scores.reward
     wrong = next((i for i, reward in enumerate(rewards) if not abs(reward) < float("inf")), None)
     if wrong is not None:
@@ -170,7 +180,9 @@ def _scores(model: RewardModel, episodes: Sequence[Episode], taught_by: tuple[st
             f"session {session_id}, turn {turn}: the reward is {rewards[wrong]}, not a finite number. The model's "
             "weights are too large for its backbone, or damaged. Train it again."
         )
-    return turn_values(windows, scores._asdict(), *taught_by)
+    table = turn_values(windows, scores._asdict(), *taught_by)
+    marks = pa.array([marked(each) for each in reasons], pa.string())
+    return table.set_column(table.column_names.index("rationale"), "rationale", marks)
 
 
 def _check_choice(corpus: Corpus, rating: str | None, target: str | None, called: Callable[[str], str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,7 +18,7 @@ class Heads(nn.Module):
         drawn = [nn.Linear(width, hidden) for _ in range(count)]
         self.norm_weight = nn.Parameter(torch.ones(count, 1, width))
         self.norm_bias = nn.Parameter(torch.zeros(count, 1, width))
-        self.inner_weight = nn.Parameter(torch.stack([cast(Tensor, one.weight.detach().T) for one in drawn]))
+        self.inner_weight = nn.Parameter(torch.stack([one.weight.detach().T for one in drawn]))
         self.inner_bias = nn.Parameter(torch.stack([one.bias.detach()[None] for one in drawn]))
         # Training starts at the mean: the first guess is the best constant one.
         self.last_weight = nn.Parameter(torch.zeros(count, hidden, 1))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from apportion.corpus.languages.identifier import spoken_in
 from apportion.corpus.session import Episode
 from apportion.corpus.speaker_labels import TARGET
 from apportion.foundation.arrays import Floats
@@ -31,6 +32,7 @@ from apportion.reward_model.history_windows import (
     Pair,
     Said,
     last_window,
+    reply_text,
     said_by,
     said_in,
     said_in_chat,
@@ -38,9 +40,10 @@ from apportion.reward_model.history_windows import (
 )
 from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import embed_episodes, embed_windows
+from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
+from apportion.reward_model.out_of_domain import Domain
 from apportion.reward_model.settings import MINILM, RewardModelSettings
-from apportion.reward_model.state_baseline import StateBaseline, turns_before
+from apportion.reward_model.state_baseline import StateBaseline, of_place, turns_before
 
 TOKENS = 128
 """Of each turn that MiniLM reads beside another backbone."""
@@ -72,13 +75,19 @@ class RewardModel(nn.Module):
     [0.5]
     """
 
+    place_weight: Tensor
+    """How the turn's place moves its reward (`apportion.reward_model.learning.calibration.place_weight`)."""
+
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__()
         self.config = config
         self.head: nn.Module = Heads(config.heads, config.width, config.head_hidden_size, config.dropout)
+        self.register_buffer("place_weight", torch.zeros(3, dtype=torch.float64))
         self.baseline: StateBaseline | None = None
         self.context_fit: ContextFit | None = None
         self.trained_backbone = None if config.freeze_backbone else backbone
+        self.domain: Domain | None = None
+        """What the training turns were like; None of a model that was not trained on turns."""
         # In a list, so that it is no part of what is saved.
         self._placed: list[Backbone] = []
 
@@ -144,7 +153,7 @@ class RewardModel(nn.Module):
     def scores(self, embeddings: Tensor, pairs: Sequence[Pair], places: Sequence[int]) -> TurnScores:
         """The three numbers of N embedded windows [shape=(N, d)]; ``places``: how many of the target's turns before."""
         members = self.members(embeddings).double().cpu()
-        reward = members.mean(dim=1)
+        reward = members.mean(dim=1) + of_place(places) @ self.place_weight
         sd = members.std(dim=1) if self.config.heads > 1 else torch.zeros_like(reward)
         if self.baseline is None:
             return TurnScores(reward.numpy(), sd.numpy(), (reward - self.config.reward_mean).numpy())
@@ -159,11 +168,13 @@ class RewardModel(nn.Module):
         """Whether what its heads read is what the baseline and the context are read of, too."""
         return (self.config.backbone, self.config.scoring) == (MINILM, "pooled")
 
-    def context(self, pairs: Sequence[Pair]) -> Tensor:
+    def context(self, pairs: Sequence[Pair], *, exact: bool = True) -> Tensor:
         """What baseline and context are read of [shape=(N, 1152)], whatever the backbone reads: MiniLM's embeddings of
-        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`)."""
+        the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`); of many
+        turns at once not ``exact`` (`apportion.reward_model.network.backbones.frozen_backbone`).
+        """
         windows = [last_window(said_in(pair), self.config.history_turns) for pair in pairs]
-        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=True)
+        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=exact)
         return torch.from_numpy(embed_windows(backbone, windows))
 
     def window(self, episode: Episode, position: int) -> Pair:
@@ -189,8 +200,7 @@ class RewardModel(nn.Module):
 
         Warns where one pass over them is more than ``max_tokens``.
         """
-        ends = [i + 1 for i, (letter, _) in enumerate(said) if letter == TARGET]
-        pairs = [last_window(said[:end], self.config.history_turns) for end in ends]
+        pairs = self._windows(said)
         if self.config.scoring == "one_pass":
             encoded = self.backbone.dialogues.encode(said)
             if encoded.shortened:
@@ -212,11 +222,19 @@ class RewardModel(nn.Module):
         """r_theta [shape=(T,)] of the target's turns."""
         return self.score_dialogue(said_by(episode)).reward
 
-    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, TurnScores]:
-        """The N target turns of some episodes and the scores of each; what is equal in them is read once."""
+    def score_episodes(self, episodes: Sequence[Episode]) -> tuple[HistoryWindows, TurnScores, list[tuple[str, ...]]]:
+        """The N target turns of some episodes, the scores of each, and why it is unlike what taught the model.
+
+        What is equal in them is read once. A turn that is not unlike has no reasons, nor has any where no `domain` is.
+        """
         self.eval()
         windows, embeddings = embed_episodes(self.backbone, episodes, self.config.history_turns)
-        return windows, self.scores(torch.from_numpy(embeddings), windows.pairs, windows.places)
+        reasons: list[tuple[str, ...]] = []
+        language = {episode.key: episode.language for episode in episodes}
+        for key, start, end in zip(windows.keys, windows.offsets, windows.offsets[1:], strict=False):
+            replies = [reply for _, reply in windows.pairs[start:end]]
+            reasons += self._unlike(embeddings[start:end], replies, language[key])
+        return windows, self.scores(torch.from_numpy(embeddings), windows.pairs, windows.places), reasons
 
     def shortens(self, episode: Episode) -> bool:
         """Whether one pass over the episode is more than ``max_tokens``, so that later turns have less history."""
@@ -230,8 +248,22 @@ class RewardModel(nn.Module):
 
         Raises InputError: A message without role or content, or of another role than user, assistant or system.
         """
-        turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
-        return self.score_dialogue(said_in_chat(turn for turn in turns if turn is not None)).reward.tolist()
+        rewards: list[float] = self.score_dialogue(_said(messages)).reward.tolist()
+        return rewards
+
+    def out_of_domain(self, messages: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
+        """Why each assistant message is unlike what taught the model: of ``language``, ``length`` and ``distance``.
+
+        Nothing for a message that is not, nor of a model that does not store what taught it (``domain`` is None).
+        Raises InputError: As `score`.
+        """
+        said = _said(messages)
+        if self.config.scoring == "one_pass":
+            embeddings = self._read([self.backbone.dialogues.encode(said)]).float().numpy()
+        else:
+            embeddings = embed_windows(self.backbone, self._windows(said))
+        replies = [reply_text(text) for letter, text in said if letter == TARGET]
+        return self._unlike(embeddings, replies, spoken_in([text for _, text in said]))
 
     def save_pretrained(self, out: str | Path, metrics: Mapping[str, float] | None = None) -> None:
         """Write config.json, model.safetensors and README.md (with ``metrics``) into the folder ``out``.
@@ -239,7 +271,10 @@ class RewardModel(nn.Module):
         A frozen backbone is stored by name; a trained one with weights, configuration and tokenizer; one with adapters
         by name, with the adapters' weights.
         """
-        write_checkpoint(Path(out), self.config, stored_weights(self), metrics or {})
+        config = self.config if self.domain is None else self.config.model_copy(update={"domain": self.domain.bounds})
+        write_checkpoint(Path(out), config, stored_weights(self), metrics or {})
+        if self.domain is not None:
+            self.domain.save(Path(out))
         if self.trained_backbone is not None and not self.config.lora_rank:
             self.trained_backbone.save(Path(out) / BACKBONE_FOLDER)
 
@@ -265,12 +300,30 @@ class RewardModel(nn.Module):
         if "context_fit.weight" in weights:
             model.context_fit = ContextFit()
         fill(model, weights, folder)
+        model.domain = Domain.read(folder, config.domain, config.width)
         return model.eval()
+
+    def _windows(self, said: Sequence[Said]) -> list[Pair]:
+        ends = [i + 1 for i, (letter, _) in enumerate(said) if letter == TARGET]
+        return [last_window(said[:end], self.config.history_turns) for end in ends]
+
+    def _unlike(self, embeddings: Embeddings, replies: Sequence[str], language: str | None) -> list[tuple[str, ...]]:
+        """`Domain.reasons` of the target's turns in one dialogue."""
+        if self.domain is None or not replies:
+            return [()] * len(replies)
+        # One that takes all the room there is has lost its end, or just not.
+        full = [len(tokens.ids) >= self.config.max_tokens for tokens in self.backbone.tokens.alone(replies)]
+        return self.domain.reasons(embeddings[:, : self.config.width], replies, full, language)
 
     def _read(self, dialogues: Sequence[EncodedDialogue]) -> Tensor:
         self.eval()
         with torch.inference_mode():
             return self.backbone.read(dialogues)
+
+
+def _said(messages: Sequence[Mapping[str, str]]) -> list[Said]:
+    turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
+    return said_in_chat(turn for turn in turns if turn is not None)
 
 
 def _turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:

@@ -113,8 +113,8 @@ class RewardModelSettings(PresetSettings):
     backbone: str = Field(
         "minilm",
         min_length=1,
-        description="minilm (embedded, works offline), smollm2 (`apportion models fetch smollm2`; agrees better with "
-        "people for eight times the time), or any Hugging Face model by name or folder, e.g. facebook/bart-large",
+        description="minilm (embedded, works offline), smollm2 or e5-small (`apportion models fetch smollm2`), or any "
+        "Hugging Face model by name or folder, e.g. facebook/bart-large",
     )
     freeze_backbone: bool = Field(
         True,
@@ -196,19 +196,9 @@ class RewardModelSettings(PresetSettings):
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset(
         (
-            *("preset", "objective", "freeze_backbone", "trained_layers", "precision", "gradient_checkpointing"),
-            *(
-                "lora_rank",
-                "processes",
-                "heads",
-                "head_hidden_size",
-                "dropout",
-                "epochs",
-                "patience",
-                "batch_size",
-                "batch_turns",
-            ),
-            *("lr", "lr_backbone", "weight_decay"),
+            *("preset", "teacher", "objective", "freeze_backbone", "trained_layers", "lora_rank", "precision"),
+            *("gradient_checkpointing", "processes", "heads", "head_hidden_size", "dropout", "epochs", "patience"),
+            *("batch_size", "batch_turns", "lr", "lr_backbone", "weight_decay"),
         )
     )
     """What decides the training alone: the key of frozen embeddings is made of all other fields."""

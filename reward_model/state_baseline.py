@@ -52,18 +52,24 @@ class StateBaseline(nn.Module):
         - ``places`` (N): How many of the target's turns came before. ``values`` (float64 [shape=(N,)]): The rewards.
         - ``offsets`` (S + 1): Episode i has the turns ``offsets[i]:offsets[i + 1]``.
         """
-        made, features = cls(), _features(contexts, places).numpy()
+        made = cls()
+        if not len(values):
+            return made
+        features = _features(contexts, places).numpy()
         mean, scale = features.mean(axis=0), features.std(axis=0)
-        scale[scale < 1e-6] = np.inf  # A feature that never changes foretells nothing.
+        scale[scale < 1e-6] = np.finfo(np.float64).max  # A feature that never changes foretells nothing.
         rows, target = (features - mean) / scale, np.asarray(values, dtype=np.float64)
         episode = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         penalty, left_out = _best_penalty(rows, target, episode)
         ((weight, bias),) = _ridges(rows, target, (penalty,))
-        steps = _of_episodes(np.column_stack([left_out, rows[:, -PLACE:]]), episode)
-        factor, *of_place = np.linalg.lstsq(steps, _of_episodes(target[:, None], episode)[:, 0], rcond=1e-8)[0]
-        weight = max(0.0, factor) * weight
-        weight[-PLACE:] += of_place
-        for name, given in (("mean", mean), ("scale", scale), ("weight", weight)):
+        steps = less_their_mean(np.column_stack([left_out, rows[:, -PLACE:]]), episode)
+        goal = less_their_mean(target[:, None], episode)[:, 0]
+        found = np.linalg.lstsq(steps, goal, rcond=1e-8)[0]
+        if found[0] < 0:  # What is foretold is worse than nothing: the place alone is left.
+            found[1:] = np.linalg.lstsq(steps[:, 1:], goal, rcond=1e-8)[0]
+        weight = max(0.0, float(found[0])) * weight
+        weight[-PLACE:] += found[1:]
+        for name, given in (("mean", mean), ("scale", np.where(np.isinf(scale), 1.0, scale)), ("weight", weight)):
             getattr(made, name).copy_(torch.from_numpy(given))
         made.bias.fill_(bias)
         return made
@@ -73,21 +79,28 @@ class StateBaseline(nn.Module):
         return (_features(contexts, places) - self.mean) / self.scale @ self.weight + self.bias
 
 
+def of_place(places: Sequence[int]) -> Tensor:
+    """What is read of places (N): k, log(1 + k), and whether it is the first [shape=(N, 3)] float64."""
+    k = torch.tensor(places, dtype=torch.float64)
+    return torch.stack([k, torch.log1p(k), (k == 0).double()], dim=1)
+
+
 def turns_before(pair: Pair) -> int:
     """How many turns of the target are in the history of a window: its place, where nothing else is known."""
     return sum(letter == TARGET for letter, _ in said_in(pair)[:-1])
 
 
 def _features(contexts: Tensor, places: Sequence[int]) -> Tensor:
-    k, (history, _, last) = torch.tensor(places, dtype=torch.float64), contexts.double().cpu().chunk(3, dim=1)
-    return torch.cat([history, last, torch.stack([k, torch.log1p(k), (k == 0).double()], dim=1)], dim=1)
+    history, _, last = contexts.double().cpu().chunk(3, dim=1)
+    return torch.cat([history, last, of_place(places)], dim=1)
 
 
-def _of_episodes(columns: NDArray[np.float64], episode: NDArray[np.int64]) -> NDArray[np.float64]:
+def less_their_mean(columns: NDArray[np.float64], episode: NDArray[np.int64]) -> NDArray[np.float64]:
     """Columns [shape=(N, C)] less their means within episodes."""
     counts = np.bincount(episode)
     means = np.stack([np.bincount(episode, column) / counts for column in columns.T], axis=1)
-    return cast(NDArray[np.float64], columns - means[episode])
+    of_episode: NDArray[np.float64] = columns - means[episode]
+    return of_episode
 
 
 def _best_penalty(

@@ -44,7 +44,7 @@ CHOSEN = (
 class AlignSettings(PresetSettings):
     """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "reward_model", *CHOSEN})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "anyway", "reward_model", *CHOSEN})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
     enabled: bool = Field(default=True, description="whether a run fine-tunes a policy at all")
@@ -63,8 +63,8 @@ class AlignSettings(PresetSettings):
     policy: str = Field(
         default="tiny",
         min_length=1,
-        description="tiny (a small LLaMA built and warmed up on the spot), or the name or folder of a Hugging Face "
-        "causal language model with a chat template",
+        description="tiny (a small LLaMA built and warmed up on the spot), smollm2 (fetched), or the name or folder "
+        "of a Hugging Face causal language model with a chat template",
     )
     reward_method: str | None = Field(
         default=None,
@@ -75,6 +75,11 @@ class AlignSettings(PresetSettings):
         default=None,
         description="the folder of a reward model that another run has trained, in place of this run's: for a corpus "
         "without scores, or to learn from another corpus' scores",
+    )
+    anyway: bool = Field(
+        default=False,
+        description="whether a policy is trained though its reward model agrees with people no more than a control "
+        "that judges no turn (evaluation.json)",
     )
     reward: str = Field(
         default=REWARD_MODEL,

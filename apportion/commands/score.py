@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from apportion.reward_model.scoring import ScoringResult
 
 SUFFIXES = (".parquet", ".jsonl")
+MOST = 0.5
+"""The share of flagged turns above which the scores are warned of."""
 
 
 @click.command("score")
@@ -57,7 +60,8 @@ def score_command(
     """Score every turn of the rated speaker in CORPUS with the reward model in the folder MODEL.
 
     CORPUS needs no ratings where --target names the speaker. The table has the columns of a run's `scores`; `method`
-    and `seed` are taken from MODEL's name. Exit code 1 where a session could not be scored. Stopped at any moment, the
+    and `seed` are taken from MODEL's name, and `rationale` flags turns that are unlike what taught MODEL: in another
+    language, longer, or far from all of it. Exit code 1 where a session could not be scored. Stopped at any moment, the
     same command goes on with the next session; run again when it is finished, it says so.
     """
     from apportion.reward_model.score_journal import write_note
@@ -92,6 +96,7 @@ def _again(told: dict[str, Any], out: Path) -> str:
     lines = [
         f"{out}: nothing to do: it was made with exactly this "
         f"({told['turns']:,} turns of {told['sessions']:,} sessions)",
+        *_unlike_lines(told["unlike_training"]),
         *(f"failed: {session_id}: {cause}" for session_id, cause in told["failed"].items()),
     ]
     return "\n".join(lines)
@@ -108,6 +113,7 @@ def _document(work: ScoringResult, out: Path) -> dict[str, object]:
         "unrated": scores.unrated,
         "without_target_turns": scores.silent,
         "longer_than_read_at_once": scores.shortened,
+        "unlike_training": None if scores.unlike is None else asdict(scores.unlike),
         "failed": scores.failed,
         "resumed": scores.resumed,
     }
@@ -115,10 +121,13 @@ def _document(work: ScoringResult, out: Path) -> dict[str, object]:
 
 def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
     rewards, spread = (scores.table.column(name).to_numpy() for name in ("reward", "sd"))
+    unlike = _unlike_lines(None if scores.unlike is None else asdict(scores.unlike))
     lines = [
+        *(line for line in unlike if line.startswith("warning")),
         f"scored {len(rewards):,} turns of {len(scores.tables):,} sessions: mean {rewards.mean():.4g}, "
         f"sd {rewards.std():.4g}, from {rewards.min():.4g} to {rewards.max():.4g}",
         f"sd over the model's heads: {spread.mean():.4g} in the mean (0: it has one head)",
+        *(line for line in unlike if not line.startswith("warning")),
         *_left_out(scores),
         f"wrote {out}",
         f"next: read {out} with pandas.read_parquet, or train a policy against {model}: apportion run CONFIG --only "
@@ -127,6 +136,25 @@ def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
         else f"next: read {out} line by line, or train a policy against {model}: apportion run CONFIG --only align",
     ]
     return "\n".join(lines)
+
+
+def _unlike_lines(told: dict[str, Any] | None) -> list[str]:
+    """What is said of flagged turns (`Unlike`): a warning where they are most of all, else a note."""
+    if told is None:
+        return ["note: this model does not store what taught it, so turns unlike that are not flagged"]
+    if not told["flagged"]:
+        return []
+    share = told["flagged"] / told["turns"]
+    reasons = ", ".join(f"{count:,} by {reason}" for reason, count in told["by"].items())
+    sessions = counted([f"{name} {part:.0%}" for name, part in _most_first(told["sessions"])], "session", 5)
+    many = f"{told['flagged']:,} of {told['turns']:,} turns ({share:.1%}) are unlike what taught this model: {reasons}"
+    if share > MOST:
+        return [f"warning: {many}; in {sessions}. Do not rely on these scores: train a model on dialogues like these."]
+    return [f"note: {many}; in {sessions}; the column `rationale` says which"]
+
+
+def _most_first(shares: dict[str, float]) -> list[tuple[str, float]]:
+    return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _left_out(scores: CorpusScores) -> list[str]:

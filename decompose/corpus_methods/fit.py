@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from apportion.decompose.corpus_methods.predicted_reaction import fit_predicted
 from apportion.decompose.corpus_methods.stacked import mixed
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData, learned
 from apportion.decompose.ensembling.component import turn_opinions
@@ -28,6 +29,7 @@ from apportion.foundation.progress import Progress
 from apportion.reward_model.learning.advantage import add_advantage
 from apportion.reward_model.learning.dataset import turn_values
 from apportion.reward_model.learning.distillation import training_figures
+from apportion.reward_model.learning.domain import remember_domain
 from apportion.reward_model.learning.training import history_table, predict, score_turns
 from apportion.reward_model.model import RewardModel
 
@@ -52,7 +54,7 @@ def fit_decomposer(
     if isinstance(declared, StackedMethod):
         return mixed(declared, data, config)
     if isinstance(declared, PredictedReaction):
-        return declared.resolve()(declared, data, config, progress, state)
+        return fit_predicted(declared, data, config, progress, state)
     if isinstance(declared, ReactionMethod):
         return _from_reactions(declared, data, config)
     alone = replace(config, model=config.model.model_copy(update={"heads": 1}))  # A decomposition has no spread.
@@ -111,10 +113,10 @@ def train_directly(
 ) -> DirectModel:
     """Train r_theta on ``method``'s objective, save it into ``out`` and score every target turn from text alone.
 
-    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with one head, the
-    same settings and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that predicts
-    returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue without a
-    score has none. Its network reads whole dialogues and is not saved.
+    The network is the one that `apportion.decompose.corpus_methods.fit.fit_decomposer` trains: with one head, the same
+    settings and seed its predictions are the same bits. Nothing is projected onto the scores. Of an objective that
+    predicts returns (RUDDER) rewards are differences, and what those leave of the score is not spread: a dialogue
+    without a score has none. Its network reads whole dialogues and is not saved.
 
     - ``called``: What the column ``method`` of the scores holds.
     - The others: As of `apportion.decompose.corpus_methods.fit.fit_decomposer`.
@@ -134,6 +136,7 @@ def train_directly(
         figures = training_figures(found.history, training)
         values = predict(training.model, training.data)
         figures |= add_advantage(training, values, data.episodes.all, config.seed)
+        remember_domain(training, data.episodes.all)
         training.model.save_pretrained(out, figures)
         columns: Mapping[str, Iterable[float]] = score_turns(training.model, training.data)._asdict()
     else:

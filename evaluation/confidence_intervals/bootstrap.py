@@ -77,6 +77,13 @@ def paired_difference(left: BootstrapResult, right: BootstrapResult) -> Bootstra
     return BootstrapResult(difference, left.replicates - right.replicates, left.sessions)
 
 
+def difference(left: BootstrapResult | Missing, right: BootstrapResult | Missing) -> BootstrapResult | Missing:
+    """The same of figures that may not be there: then the first reason why."""
+    if isinstance(left, Missing):
+        return left
+    return right if isinstance(right, Missing) else paired_difference(left, right)
+
+
 def estimate(sampled: BootstrapResult, confidence: float) -> Estimate:
     """The figure with its percentile interval.
 

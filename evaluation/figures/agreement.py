@@ -84,12 +84,18 @@ def within_session(
 
     ``values`` float64 [shape=(K, N)].
     """
-    mean, _ = labels.means(held.turns)
+    return within_episodes(held, values, labels.means(held.turns)[0], settings)
+
+
+def within_episodes(
+    held: TestSet, values: Floats, others: Floats, settings: EvaluationSettings
+) -> BootstrapResult | Missing:
+    """The same with ``others`` [shape=(N,)] in the place of labels; NaN where a turn has none."""
     sums = np.zeros((len(values), len(held.session_ids), 2))
-    for episode, at in enumerate(_labelled(held, mean)):
-        if len(at) >= settings.labelled_turns and _varies(mean[at]):
+    for episode, at in enumerate(_labelled(held, others)):
+        if len(at) >= settings.labelled_turns and _varies(others[at]):
             session = held.session_of_episode[episode]
-            sums[:, session, 0] += spearman(values[:, at], mean[at])
+            sums[:, session, 0] += spearman(values[:, at], others[at])
             sums[:, session, 1] += 1
     return _mean_over_sessions(sums, settings)
 

@@ -21,6 +21,8 @@ from apportion.foundation.errors import InputError
 FACES = (("happiness", "happy_threshold"), ("smile", "smile_threshold"))
 """Features that tell a happy face, the best first, and the setting that says from where on."""
 BEST = FACES[0][0]
+FEWEST_TURNS = 10
+"""Turns with a happy face, and others, from which on there is a local difference; fewer are a session or two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,16 @@ class HappyTurns:
     def rule(self) -> str:
         """What makes a face happy, in words."""
         return rule_of(self.feature, self.threshold)
+
+    @property
+    def too_few(self) -> Missing | None:
+        """Why their difference would say nothing; None where there are enough of both."""
+        happy, other = int(self.happy.sum()), int((self.seen & ~self.happy).sum())
+        if not 0 < min(happy, other) < FEWEST_TURNS:
+            return None
+        return Missing(
+            f"{happy} turns with a happy face and {other} without are too few to be read ({FEWEST_TURNS} of each)"
+        )
 
 
 def rule_of(feature: str, threshold: float | None) -> str:

@@ -105,13 +105,13 @@ class MethodComparison:
         return {**figures, "global_loss": NO_UNITS, "sum_residual": NO_UNITS, **no_units}
 
     def _of_turns(self, values: Floats) -> Figures:
-        held, faces, settings = self.aligned.held, self.faces, self.settings
-        return {
-            "local_difference": faces
-            if isinstance(faces, Missing)
-            else local_difference(held, values, faces, settings),
-            **self.agreement(values),
-        }
+        return {"local_difference": self._local_difference(values), **self.agreement(values)}
+
+    def _local_difference(self, values: Floats) -> BootstrapResult | Missing:
+        faces = self.faces
+        if isinstance(faces, Missing):
+            return faces
+        return faces.too_few or local_difference(self.aligned.held, values, faces, self.settings)
 
     def agreement(self, values: Floats) -> Figures:
         """How far values [shape=(K, N)] order the turns as the labels do."""
@@ -151,7 +151,8 @@ class MethodComparison:
             return self.faces
         if isinstance(self.labels, Missing):
             return self.labels
-        return self.figure(people_difference(self.aligned.held, self.labels, self.faces, self.settings))
+        few = self.faces.too_few
+        return few or self.figure(people_difference(self.aligned.held, self.labels, self.faces, self.settings))
 
     def figure(self, sampled: BootstrapResult | Missing) -> Figure:
         """The figure with its interval."""

@@ -176,7 +176,8 @@ def _tokenizer(pieces: Pieces, positions: int) -> Any:
         f"{bos} $A {eos}", f"{bos} $A {eos} {eos} $B {eos}", [(bos, pieces.bos), (eos, pieces.eos)]
     )
     marks = {"bos_token": bos, "eos_token": eos, "cls_token": bos, "sep_token": eos, "pad_token": pad}
-    return PreTrainedTokenizerFast(
+    fast: Any = PreTrainedTokenizerFast
+    return fast(
         tokenizer_object=words,
         model_max_length=positions,
         model_input_names=["input_ids", "attention_mask"],
@@ -197,7 +198,7 @@ def _normalizer(pieces: Pieces) -> Any:
     table = pieces.characters
     known = set("".join(word for word, _ in pieces.scored))
     kept = sorted(c for c in known - table.keys() if unicodedata.normalize("NFKC", c) != c)
-    steps = [normalizers.Replace(c, chr(0xE000 + place)) for place, c in enumerate(kept)]
+    steps: list[Any] = [normalizers.Replace(c, chr(0xE000 + place)) for place, c in enumerate(kept)]
     for written in ("", " "):
         odd = [c for c, made in table.items() if made == written and unicodedata.normalize("NFKC", c) != written]
         codes = "".join(f"\\x{{{ord(c):x}}}" for c in odd)

@@ -138,6 +138,7 @@ class Engine:
             "upstream": {
                 need: [[list(other), artifact.output_hash] for other, artifact in artifacts.items()]
                 for need, artifacts in upstream.items()
+                if need not in stage.gates
             },
             "facts": self._facts(stage),
         }

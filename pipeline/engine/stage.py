@@ -186,6 +186,8 @@ class Stage:
     """The needs that all its units can do without: left out, or failed altogether, they hold nothing up."""
     idle: Callable[[Config, Mapping[str, Session]], str | None] = lambda config, sessions: None
     """Why a run has nothing for this stage to do although it could be called; None where it has."""
+    gates: tuple[str, ...] = ()
+    """The needs that decide whether a unit may go on and not what it makes: they do not enter its key."""
     read_as: Callable[[Config, Unit, str], Iterable[Unit]] = lambda config, unit, need: (unit,)
     """The units that stand for one of this stage where ``need``'s units are looked for: other methods', say."""
     facts: tuple[str, ...] = ()

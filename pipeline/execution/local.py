@@ -213,7 +213,7 @@ def _summary(
     left_out = _left_out(config, stages)
     unjudged = _unjudged(engine) if any(outcome.stage == "rewards" for outcome in result.outcomes) else {}
     parts = (table, spreads, audit, spending, batch, recording, left_out, unjudged)
-    chosen = tuple(engine.facts["recordings"](engine))
+    chosen = (*engine.facts["recordings"](engine), *_of_policy(engine, result))
     recorded = tuple(recorded_people(engine)) if "features" in result.counts() else ()
     return RunSummary(
         config,
@@ -234,6 +234,16 @@ def _detector(engine: Engine, result: RunResult) -> str | None:
     settings = engine.config.features
     chosen = chosen_detector(settings)
     return chosen if missing_mesh(settings) is None else f"{chosen} (no face mesh: apportion models fetch mesh)"
+
+
+def _of_policy(engine: Engine, result: RunResult) -> tuple[str, ...]:
+    """What is to be known of a policy's reward model, where a policy was trained."""
+    if not result.counts().get("align", {}).keys() & {"done", "reused"}:
+        return ()
+    from apportion.pipeline.stages.align import worth_note
+
+    note = worth_note(engine.config, engine.finished("evaluate").values())
+    return () if note is None else (note,)
 
 
 def _unjudged(engine: Engine) -> dict[str, int]:

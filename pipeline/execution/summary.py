@@ -49,7 +49,8 @@ class RunSummary:
     detector: str | None = None
     """What found and read the faces; None where none is filmed."""
     chosen: tuple[str, ...] = ()
-    """What had to be chosen in recordings: known at the end alone, unlike ``warnings``, which are told at the start."""
+    """What had to be chosen in recordings, and what is not known of a policy's reward model: known at the end alone,
+    unlike ``warnings``, which are told at the start."""
     recorded: tuple[str, ...] = ()
     """How much there is of who was measured, a line a person."""
 
@@ -129,7 +130,7 @@ class RunSummary:
         ``given`` are keys of [align] that the command's options went before.
         """
         report = self._files().get("report")
-        options = (f"--{key.replace('_', '-')} {shlex.quote(str(value))}" for key, value in given.items())
+        options = (_option(key, value) for key, value in given.items())
         again = " ".join([source, *([f"--only {only}"] if only else []), *options])
         if self._waits:
             return f"next: apportion run {again} --batch (the same again, later; OpenAI takes up to 24 h)"
@@ -185,6 +186,11 @@ class RunSummary:
             "splits": output / "splits.parquet",
         }
         return {name: path for name, path in candidates.items() if path.exists()}
+
+
+def _option(key: str, value: Any) -> str:
+    name = f"--{key.replace('_', '-')}"
+    return name if value is True else f"{name} {shlex.quote(str(value))}"
 
 
 def _told_once(outcomes: Sequence[Outcome]) -> list[str]:

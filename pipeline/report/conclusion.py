@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Figure, Missing
 from apportion.evaluation.error_slices.result import FAMILIES, LONGEST, Slice
 from apportion.evaluation.figures.trust import ASKED, Trust
+from apportion.evaluation.methods.controls import ControlVerdict
 from apportion.foundation.html.text import clean, number, plain, signed
 from apportion.foundation.intervals.estimate import IntervalEstimate
 
@@ -47,8 +48,9 @@ class Facts:
     of a session differ. ``sums_to``: what the rewards of a session add up to.
     ``people_weigh``: what people's labels of training sessions weigh in the method. ``agreement``: its Spearman with
     people's labels of held-out turns; ``annotator``: that of one annotator with the others; ``gain``: the Mean's global
-    loss less that of its reward model. ``disputed``: share of pairs of turns that two methods order the other way
-    round. ``dearest``: the kind of turn that is paid least beside the rest of its dialogues, if one surely is.
+    loss less that of its reward model; ``beside``: that model beside what judges no turn. ``disputed``: share of
+    pairs of turns that two methods order the other way round. ``dearest``: the kind of turn that is paid least beside
+    the rest of its dialogues, if one surely is.
     ``failed``: units of work without a result.
     """
 
@@ -68,6 +70,7 @@ class Facts:
     annotator: Figure = NOT_EVALUATED
     rival: Rival | None = None
     gain: Figure = NOT_EVALUATED
+    beside: ControlVerdict | None = None
     disputed: float | None = None
     spread: SeedSpread | None = None
     dearest: Slice | None = None
@@ -90,6 +93,11 @@ class Facts:
     def foretells(self) -> bool:
         """Whether the reward model surely does better than the mean score."""
         return isinstance(self.gain, Estimate) and self.gain.above_zero
+
+    @property
+    def teaches(self) -> bool:
+        """Whether a policy may be trained on the reward model, as far as the figures say."""
+        return self.foretells and (self.beside is None or self.beside.beats)
 
 
 def asked(facts: Facts) -> list[str]:
@@ -142,6 +150,8 @@ def trusted(facts: Facts) -> list[str]:
             "The reward model on new sessions: it foretells scores better than their mean does (squared error lower by "
             f"{_figure(facts.gain)})."
         )
+    if facts.beside is not None and facts.beside.beats:
+        told.append(f"The reward of single turns: {facts.beside.text(_signed(facts.beside.gain))}")
     return told or ["Nothing, by the figures of this run."]
 
 
@@ -170,6 +180,9 @@ def unknown(facts: Facts) -> list[str]:
             "What a new session would score: the reward model is not shown to be better than the mean (the mean's "
             f"squared error less the model's is {_figure(gain)}). A policy that is trained on it may learn noise."
         )
+    if facts.beside is not None and not facts.beside.beats:
+        beside = facts.beside.text(_signed(facts.beside.gain))
+        told.append(f"Whether a policy learns from the reward model what people like: {beside}")
     return told
 
 
@@ -269,9 +282,9 @@ def next_step(facts: Facts) -> tuple[str, str]:
         )
     if not facts.holds:
         return "apportion benchmark CORPUS", "compares all methods by the labels that are there."
-    if not facts.foretells:
+    if not facts.teaches:
         page = "every session with its rewards." if facts.dearest is None else "page What costs us: what is paid less."
-        return "apportion view RUN", f"{page} Train no policy before more scores are there."
+        return "apportion view RUN", f"{page} Train no policy on this reward model."
     if not facts.aligned:
         return "apportion run CONFIG", "with align.enabled = true in CONFIG: a policy learns from these rewards."
     return "apportion view RUN", "every session with its rewards, and the policy's replies."

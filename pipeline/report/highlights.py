@@ -16,6 +16,7 @@ from apportion.decompose.methods import METHODS
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
 from apportion.evaluation.evaluation import Evaluation, MethodFigures
 from apportion.evaluation.figures.disagreement import disagreement
+from apportion.evaluation.methods.controls import beats_controls
 from apportion.foundation.arrays import Floats
 from apportion.foundation.html.text import clean, plain, signed
 from apportion.foundation.tables.numbers import NOISE
@@ -55,6 +56,7 @@ def facts_of(
             "agreement": own.spearman if own else Missing(f"{method} has no rewards of held-out sessions"),
             "annotator": evaluation.one_annotator.spearman,
             "gain": model.below_mean if model else Missing("no reward model has learnt from these rewards"),
+            "beside": beats_controls(evaluation, method),
             "rival": _rival(evaluation, method),
         }
     return Facts(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -21,9 +24,12 @@ from apportion.pipeline.engine.provenance import package_versions, quarantine_ro
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
+from apportion.pipeline.results.model_agreement import card_section
 from apportion.pipeline.results.models import models_of
 from apportion.pipeline.results.run_folder import RUBRIC, SLICES, corpus_place, remember_corpus, session_file_name
+from apportion.reward_model.checkpoint import CARD
 
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
 TABLES = (
     # file in the run folder, stage, table in its artifacts
     ("splits", "split", "splits"),
@@ -53,8 +59,10 @@ def publish(engine: Engine) -> dict[str, int]:
         name = f"{session_file_name(unit.session_id or '')}.parquet"
         _publish_table(output / "frames" / name, [artifact.table("frames")])
     _withdraw(output / "frames", {f"{session_file_name(u.session_id or '')}.parquet" for u in finished["features"]})
+    evaluation = next((artifact.document("evaluation") for artifact in finished["evaluate"].values()), None)
     for unit, artifact in finished["train-reward"].items():
-        _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/")
+        card = _completed_card(artifact, evaluation and card_section(evaluation, str(unit.method)))
+        _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/", card)
     _publish_projections(output / "projections", finished["rewards"])
     for artifact in finished["align"].values():
         _publish_folder(output / "policy", artifact, "policy/")
@@ -143,9 +151,18 @@ def _publish_projections(folder: Path, finished: dict[Unit, Artifact]) -> None:
             path.unlink()
 
 
-def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
-    """Copy an artifact's files below ``prefix`` into ``target``, whole or not at all."""
+def _completed_card(artifact: Artifact, section: str | None) -> dict[str, bytes]:
+    """The card of a reward model with what the evaluation, which came later, says of it."""
+    if not section or f"model/{CARD}" not in artifact.files:
+        return {}
+    before, use, after = artifact.text(f"model/{CARD}").partition("## Use\n")
+    return {CARD: f"{before}{section}{use}{after}".encode()}
+
+
+def _publish_folder(target: Path, artifact: Artifact, prefix: str, completed: Mapping[str, bytes] = NOTHING) -> None:
+    """Copy an artifact's files below ``prefix`` into ``target``, whole or not at all; some as ``completed``."""
     files = {name.removeprefix(prefix): sha for name, sha in artifact.files.items() if name.startswith(prefix)}
+    files |= {name: hashlib.sha256(content).hexdigest() for name, content in completed.items()}
     if not files:  # A reward model that reads whole dialogues is scored and not kept.
         shutil.rmtree(target, ignore_errors=True)
         return
@@ -157,5 +174,8 @@ def _publish_folder(target: Path, artifact: Artifact, prefix: str) -> None:
     shutil.rmtree(temporary, ignore_errors=True)
     for name in files:
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(artifact.folder / prefix / name, temporary / name)
+        if name in completed:
+            (temporary / name).write_bytes(completed[name])
+        else:
+            shutil.copyfile(artifact.folder / prefix / name, temporary / name)
     place_folder(temporary, target)

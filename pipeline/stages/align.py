@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,13 @@ from apportion.corpus.targets import answered_episodes, credited
 from apportion.decompose.method import ObjectiveMethod
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
-from apportion.foundation.errors import InputError, errors_called
+from apportion.evaluation.methods.controls import ControlVerdict, beats_controls
+from apportion.foundation.errors import InputError, UnitError, errors_called
 from apportion.foundation.model_hub.names import files_identity, is_folder_name, model_digest
 from apportion.foundation.optional_packages import check_extra
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
+from apportion.pipeline.results.model_agreement import verdict_of_folder
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
 from apportion.rlhf.plugins import REWARD_MODEL
@@ -24,11 +26,14 @@ from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment
 
 if TYPE_CHECKING:
+    from apportion.pipeline.engine.store import Artifact
     from apportion.rlhf.training.job import Job
 
 
 def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """A policy, fine-tuned against the reward model of one method."""
+    if _is_judged(config):
+        _check_worth(verdict_of(config, inputs.artifacts("evaluate")), config)
     fix_threads(config)
     from apportion.rlhf.align import align
     from apportion.rlhf.training.job import Job
@@ -75,6 +80,44 @@ def _reward_model(inputs: Inputs, config: Config) -> Path | None:
     """Another run's, else this one's; None where no session has a score."""
     trained = inputs.artifacts("train-reward")
     return config.align.reward_model or (trained[0].folder / "model" if trained else None)
+
+
+def _check_worth(verdict: ControlVerdict | None, config: Config) -> None:
+    """Raise UnitError where a control that judges no turn agrees with people as well; without labels nobody knows.
+
+    By the estimate: an interval that holds 0 is told of (`worth_note`) and stops nothing.
+    """
+    if verdict is None or verdict.gain.value > 0 or config.align.anyway:
+        return
+    raise UnitError(
+        f"{verdict.text()} Name another one (align.reward_method, or align.reward_model of another run), teach it by "
+        "more dialogues, or train all the same: --anyway, or align.anyway = true."
+    )
+
+
+def verdict_of(config: Config, evaluations: Iterable[Artifact]) -> ControlVerdict | None:
+    """What is known of the reward model that the policy is trained against: by this run or by the one it comes from."""
+    if config.align.reward_model is not None:
+        return verdict_of_folder(config.align.reward_model)
+    found = (beats_controls(each.document("evaluation"), aligned_method(config)) for each in evaluations)
+    return next(found, None)
+
+
+def worth_note(config: Config, evaluations: Iterable[Artifact]) -> str | None:
+    """One line on a policy whose reward model is not shown to be better than controls, or of which nothing is known."""
+    if not _is_judged(config):
+        return None
+    verdict = verdict_of(config, evaluations)
+    if verdict is None:
+        return (
+            "align: nothing says whether its reward model agrees with people more than controls that judge no turn "
+            "(no labels by people of held-out turns, or no evaluation)."
+        )
+    return None if verdict.beats else f"align: {verdict.text()}"
+
+
+def _is_judged(config: Config) -> bool:
+    return config.align.trainer.needs_reward and config.align.reward == REWARD_MODEL
 
 
 def aligned_method(config: Config) -> str:
@@ -158,6 +201,13 @@ def _trains_its_own(config: Config) -> bool:
     return config.align.reward == REWARD_MODEL and config.align.reward_model is None
 
 
+def _without(config: Config) -> tuple[str, ...]:
+    """Another run's reward model was judged there; and nothing is judged for a policy that is trained anyway."""
+    if not _trains_its_own(config):
+        return ("train-reward", "evaluate")
+    return ("evaluate",) if config.align.anyway or not _is_judged(config) else ()
+
+
 def _check_reward_model(config: Config) -> None:
     """Raise InputError where the reward model is none of this run's and no other's, or reads whole dialogues alone."""
     if config.align.reward != REWARD_MODEL:
@@ -212,12 +262,14 @@ def _check_place(config: Config) -> None:
 ALIGN = Stage(
     "align",
     _align,
-    needs=("split", "train-reward"),
+    needs=("split", "train-reward", "evaluate"),
+    spares=("evaluate",),
+    gates=("evaluate",),
     per="corpus",
     over=("method", "seed"),
     methods=trained_models,
     version=2,
-    without=lambda config: () if _trains_its_own(config) else ("train-reward",),
+    without=_without,
     help="Fine-tune a policy with LoRA: by PPO, GRPO or RLOO against a reward model, or by SFT.",
     settings=_settings,
     applies=_is_aligned,

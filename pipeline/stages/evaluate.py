@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, EpisodeKey, Session
 from apportion.corpus.targets import is_anyone_rated
 from apportion.decompose.method import MixedObjective
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from apportion.corpus.splits.splits import SplitEpisodes
+    from apportion.evaluation.confidence_intervals.bootstrap import Missing
     from apportion.evaluation.figures.global_loss import Residuals
-    from apportion.evaluation.inputs import Unjudged
+    from apportion.evaluation.inputs import TurnValues, Unjudged
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -41,6 +43,7 @@ def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
         utterance_features=inputs.table("features", "utterance_features"),
         turn_labels=inputs.turn_labels,
         frames=_emotions(inputs) if config.evaluate.happiness_source == "mode" else None,
+        **_controls(inputs, config, episodes, values.scores),
     )
     remarks = MethodRemarks(
         own_units=own_units(config.decompose),
@@ -113,6 +116,74 @@ def _emotions(inputs: Inputs) -> pa.Table:
     return pa.concat_tables([FRAMES.arrow.empty_table(), *frames])
 
 
+def _controls(inputs: Inputs, config: Config, episodes: SplitEpisodes, scores: pa.Table) -> dict[str, Any]:
+    """What a reward model's agreement with people is held against; nothing where no person has labelled a turn."""
+    from apportion.corpus.annotators import peoples_labels
+    from apportion.evaluation.confidence_intervals.bootstrap import Missing
+
+    if inputs.turn_labels is None or not peoples_labels(inputs.turn_labels).num_rows:
+        return {}
+    test = episodes.of("test")
+    state: Mapping[str, TurnValues] | Missing = Missing("what stands before a turn has no embedding of its own here")
+    embeddings = inputs.table("embed", "embeddings")
+    if embeddings is not None and config.train_reward.scoring == "pooled":
+        state = _state_only(embeddings, scores, episodes)
+    return {"sentiment": _sentiment(test), "state_only": state}
+
+
+def _sentiment(episodes: Sequence[Episode]) -> TurnValues | Missing:
+    """VADER's tone of each target turn by itself."""
+    from apportion.corpus.languages.names import is_foreign
+    from apportion.decompose.reactions.vader import tone
+    from apportion.evaluation.confidence_intervals.bootstrap import Missing
+
+    if foreign := sum(is_foreign(episode.language) for episode in episodes):
+        return Missing(
+            f"VADER reads English, and {foreign} of {len(episodes)} held-out sessions are in other languages"
+        )
+    return {e.key: [tone(e.turns[position].text).compound for position in e.target_positions] for e in episodes}
+
+
+def _state_only(embeddings: pa.Table, scores: pa.Table, episodes: SplitEpisodes) -> dict[str, TurnValues]:
+    """What the turns before a held-out one foretell of each reward model's value of it.
+
+    By a ridge on the mean of those turns' embeddings (the first half of a pooled embedding), learnt from the same
+    model's values of training turns, its seeds averaged.
+    """
+    import numpy as np
+    import pyarrow.compute as pc
+
+    from apportion.decompose.reactions.model import fit
+    from apportion.reward_model.network.embed import embedding_matrix
+
+    keys = (*EPISODE_KEY, "turn")
+
+    def turns(table: pa.Table) -> list[tuple[Any, ...]]:
+        return list(zip(*(table[name].to_pylist() for name in keys), strict=True))
+
+    matrix = embedding_matrix(embeddings)
+    before = matrix[:, : matrix.shape[1] // 2].astype(np.float64)
+    row_of = {turn: row for row, turn in enumerate(turns(embeddings))}
+    training = episodes.sessions("train")
+    found: dict[str, TurnValues] = {}
+    for method in sorted(pc.unique(scores["method"]).to_pylist()):
+        own = (
+            scores.filter(pc.field("method") == method)
+            .group_by(list(keys), use_threads=False)
+            .aggregate([("reward", "mean")])
+        )
+        known = zip(turns(own), own["reward_mean"].to_pylist(), strict=True)
+        taught = [(row_of[turn], value) for turn, value in known if turn[0] in training and turn in row_of]
+        rows, values = (np.array(column) for column in zip(*sorted(taught), strict=True))
+        foretold = fit(before[rows], values).values(before)
+        found[method] = {
+            e.key: [float(foretold[row_of[*e.key, turn]]) for turn in e.target_turns]
+            for e in episodes.of("test")
+            if all((*e.key, turn) in row_of for turn in e.target_turns)
+        }
+    return found
+
+
 def _offsets(inputs: Inputs) -> dict[str, float]:
     """What each reward model adds to the sum of its rewards, and each method whose rewards none was taught."""
     offsets = {
@@ -141,13 +212,13 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 EVALUATE = Stage(
     "evaluate",
     _evaluate,
-    needs=("split", "features", "rewards", "train-reward"),
+    needs=("split", "features", "embed", "rewards", "train-reward"),
     per="corpus",
     help="Judge the reward models on held-out sessions, beside Mean and Mode.",
-    version=8,
+    version=9,
     settings=_settings,
     turn_labels=True,
-    spares=("features",),
+    spares=("features", "embed"),
     idle=_nothing_held_out,
     scored=True,
 )

@@ -181,6 +181,7 @@ TRAIN_REWARD = Stage(
     needs=("split", "features", "embed", "react", "rewards"),
     per="corpus",
     over=("method", "seed"),
+    version=2,
     help="Distil each method's rewards into a reward model that reads text alone, or train it on its objective.",
     settings=_train_reward_settings,
     methods=trained_models,

@@ -68,7 +68,7 @@ class _AllTurns:
         if model.pools_minilm:
             contexts = training.data.inputs.embed(model, torch.arange(len(stands)))
         else:
-            contexts = model.context(history_windows(ordered, model.config.history_turns).pairs)
+            contexts = model.context(history_windows(ordered, model.config.history_turns).pairs, exact=False)
         return cls(model, windows, stands, windows.places, contexts)
 
     def of_episode(self, row: int) -> NDArray[np.int64]:

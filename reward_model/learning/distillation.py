@@ -20,7 +20,7 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.history_windows import HistoryWindows
 from apportion.reward_model.learning.advantage import add_advantage
-from apportion.reward_model.learning.calibration import level
+from apportion.reward_model.learning.calibration import level, place_weight
 from apportion.reward_model.learning.dataset import (
     Dataset,
     read_turns,
@@ -29,6 +29,7 @@ from apportion.reward_model.learning.dataset import (
     turn_keys,
     turn_values,
 )
+from apportion.reward_model.learning.domain import remember_domain
 from apportion.reward_model.learning.loop import EpochRow, Training, trained_weights
 from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import (
@@ -40,6 +41,7 @@ from apportion.reward_model.learning.training import (
 )
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
+from apportion.reward_model.state_baseline import of_place
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +49,8 @@ class Lesson:
     """What a reward model is taught.
 
     ``rewards``: REWARDS schema, one method and one seed; a turn whose ``reward`` is null, and an episode that it does
-    not hold, are scored, not learnt from. ``episodes``: ``train`` is learnt from, ``validation`` stops the training; all
-    of them are scored. ``embeddings``: of all turns, for a frozen backbone
+    not hold, are scored, not learnt from. ``episodes``: ``train`` is learnt from, ``validation`` stops the training;
+    all of them are scored. ``embeddings``: of all turns, for a frozen backbone
     (`apportion.reward_model.network.embed.embed_session`); made here where it is None. ``score_offset``: what a
     predicted session score adds to the sum of its rewards; None for values in units of their own, which the training
     sessions' scores bring to a level (`apportion.reward_model.learning.calibration`).
@@ -74,8 +76,8 @@ class Learnt:
 
 
 class TrainedRewardModel(NamedTuple):
-    """``scores`` (REWARDS schema) have ``reward``, ``sd`` and ``advantage`` of every turn; ``history`` has step (epoch),
-    metric and value."""
+    """``scores`` (REWARDS schema) have ``reward``, ``sd`` and ``advantage`` of every turn; ``history`` has step
+    (epoch), metric and value."""
 
     scores: pa.Table
     history: pa.Table
@@ -105,12 +107,18 @@ def train_reward_model(
     model, data = training.model, training.data
     figures = training_figures(learnt.history, training)
     if lesson.score_offset is None:
+        windows, known = data.history_windows, data.turn_rewards
+        assert known is not None
+        weight = place_weight(windows, values, known.numpy(), training.rows[0])
+        values = values + of_place(windows.places).numpy() @ weight
         centre, factor, offset = level(data.history_windows, values, lesson.episodes, training.rows[0])
         values = factor * (values - centre)
         mean, scale = factor * (model.config.reward_mean - centre), factor * model.config.reward_scale
         update = {"reward_mean": mean, "reward_scale": scale, "score_offset": offset}
         model.config = model.config.model_copy(update=update)
+        model.place_weight.copy_(torch.from_numpy(factor * weight))
     figures |= add_advantage(training, values, lesson.episodes.all, seed)
+    remember_domain(training, lesson.episodes.all)
     model.save_pretrained(out, figures)
     scores = turn_values(data.history_windows, score_turns(model, data)._asdict(), method, taught_seed)
     return TrainedRewardModel(scores, history_table(learnt.history), model.config.score_offset)

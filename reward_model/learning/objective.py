@@ -89,5 +89,6 @@ class TurnMSE(EveryTurn):
         """
         if batch.turn_rewards is None:
             raise ValueError("TurnMSE needs a batch with turn rewards")
-        known = batch.turn_rewards.isfinite()
-        return torch.where(known, batch.turn_rewards.nan_to_num() - predicted, 0.0) ** 2  # Eq. 5, LLM-GELI
+        unknown = batch.turn_rewards.isnan()
+        # Eq. 5, LLM-GELI; the difference of an unknown one is taken out before its gradient could be NaN.
+        return (torch.where(unknown, predicted.detach(), batch.turn_rewards) - predicted) ** 2 * ~unknown

@@ -50,7 +50,8 @@ def train(training: Training, progress: Progress, state: Path | None = None) -> 
 
 def predict(model: RewardModel, data: Dataset) -> Floats:
     """r_theta [shape=(N,)] of every turn of ``data``, dropout off."""
-    return predict_members(model, data).mean(axis=1)
+    rewards: Floats = predict_members(model, data).mean(axis=1)
+    return rewards
 
 
 def predict_members(model: RewardModel, data: Dataset) -> Floats:
@@ -76,7 +77,7 @@ def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
 
 def _in_parts(data: Dataset) -> tuple[Tensor, ...]:
     turns = torch.arange(data.history_windows.offsets[-1])
-    return turns.split(TURNS_AT_ONCE) if len(turns) else ()
+    return torch.split(turns, TURNS_AT_ONCE) if len(turns) else ()
 
 
 def best_epoch(history: Sequence[EpochRow]) -> EpochRow:

@@ -285,8 +285,7 @@ class PPO:
         return sample_dialogues(self.policy, self.actor.model, contexts, self.partner, settings)
 
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
-        rows = rollout.turn_ends[:, 0].tolist()  # A response's turns stand together.
-        answered = [contexts[row].after(place - rows.index(row)) for place, row in enumerate(rows)]
+        answered = rollout.answered(contexts)
         return finite_scores(
             self.reward, answered, rollout.histories, rollout.texts, f"{self.settings.algorithm.upper()} step {number}"
         )

@@ -214,7 +214,7 @@ def _compared(model: PeftModel, contexts: Sequence[DialogueContext], answer: Cal
 
 def _spoken(rollout: Rollout, contexts: Sequence[DialogueContext], reward: Reward) -> _Scored:
     rows = rollout.turn_ends[:, 0].tolist()
-    scores = reward([contexts[row] for row in rows], rollout.histories, rollout.texts)
+    scores = reward(rollout.answered(contexts), rollout.histories, rollout.texts)
     said: list[list[str]] = [[] for _ in contexts]
     scored: list[list[float]] = [[] for _ in contexts]
     for row, text, score in zip(rows, rollout.texts, scores, strict=True):

@@ -85,6 +85,11 @@ class Rollout:
             return self.ends
         return torch.stack([torch.arange(len(self.mask), device=self.mask.device), self.lengths - 1], dim=1)
 
+    def answered(self, contexts: Sequence[DialogueContext]) -> list[DialogueContext]:
+        """What each turn (N) answers, of the contexts (B) of the responses."""
+        rows = self.turn_ends[:, 0].tolist()  # A response's turns stand together.
+        return [contexts[row].after(turn - rows.index(row)) for turn, row in enumerate(rows)]
+
     def to(self, device: torch.device) -> Rollout:
         """The same on ``device``."""
         tokens, attention, mask = self.tokens.to(device), self.attention.to(device), self.mask.to(device)

@@ -75,7 +75,8 @@ class ModelReward:
             for context, pair in zip(contexts, pairs, strict=True)
         ]
         scores = self._model.score_windows(pairs, places)
-        return (scores.advantage - self._sd_penalty * scores.sd).tolist()
+        paid: list[float] = (scores.advantage - self._sd_penalty * scores.sd).tolist()
+        return paid
 
 
 class NoReward:

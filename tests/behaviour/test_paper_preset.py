@@ -6,7 +6,7 @@ import torch
 from transformers import BartModel, LlamaConfig, LlamaForCausalLM
 
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.reward_model.learning.distillation import train_reward_model
+from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from apportion.rlhf.align import align
@@ -48,10 +48,9 @@ def trained(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "step", counted)
-        train_reward_model(
-            rewards_of(EPISODES, values_of(EPISODES)), SplitEpisodes(EPISODES, splits_of(EPISODES, 0.8, 0.0)), None,
-            settings, 0, 0.0, folder / "model", ignore,
-        )  # fmt: skip
+        splits = SplitEpisodes(EPISODES, splits_of(EPISODES, 0.8, 0.0))
+        lesson = Lesson(rewards_of(EPISODES, values_of(EPISODES)), splits)
+        train_reward_model(lesson, settings, 0, folder / "model", ignore)
     return folder, rates
 
 

@@ -1,25 +1,27 @@
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.evaluation.confidence_intervals.bootstrap import Estimate
-from apportion.evaluation.table import FEWEST_TURNS, footnotes, grids, render, render_markdown
+from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
+from apportion.evaluation.table import footnotes, grids, render, render_markdown
 from apportion.foundation.tables.numbers import NO_FIGURE
-from tests.evaluation.made_up import evaluated, rewards, splits
+from tests.evaluation.made_up import evaluated, features, rewards, splits
 from tests.evaluation.test_evaluate import EPISODES, HIDDEN, NAMES, TRAINING_MEAN, guessed, inputs, people
 
 
 def test_the_table_shows_every_method_aligned(usual):
     text = render(usual)
-    models, decompositions, calibration = grids(usual)
+    models, decompositions, gains, known, calibration = grids(usual)
     assert models.header == ("Method", "Global loss", "Below Mean", "Local difference", "Spearman", "AUC")
-    assert [row[0] for row in models.rows] == ["far", "near", "Mean", "Mode", "Random", "One annotator"]
+    beside = ["Mean", "Mode", "Random", "place", "length", "One annotator"]
+    assert [row[0] for row in models.rows] == ["far", "near", *beside]
     assert [row[0] for row in decompositions.rows] == ["near", "Mean", "Mode", "Random", "One annotator"]
     assert calibration.header == ("Method", "Slope", "Intercept", "Calibration error")
-    assert [row[0] for row in calibration.rows] == ["far", "near", "Mean", "Mode", "Random"]
-    assert calibration.rows[2][1:3] == (NO_FIGURE,) * 2 and calibration.rows[4][1:] == (NO_FIGURE,) * 3
+    assert [[row[0] for row in grid.rows] for grid in (gains, known)] == [["far", "near"]] * 2
+    assert [row[0] for row in calibration.rows] == ["near"]  # far is no better than the Mean
     assert decompositions.header == ("Method", "Sum residual", "Local difference", "Spearman", "AUC")
     lines = text.splitlines()
     header = next(line for line in lines if line.startswith("Method"))
@@ -63,6 +65,8 @@ def test_a_row_in_units_of_its_own_takes_no_decimals_from_the_others_and_is_note
     before = {row[0]: row[3] for row in grids(usual)[0].rows}["near"]
     assert column[1] == before != column[0]
     assert "signal-raw: rewards in units of their own" in render(noted) and "in units of their own" not in render(plain)
+    assert next(row for row in grids(noted)[0].rows if row[0] == "signal-raw")[3] == NO_FIGURE
+    assert "Local difference in units of their own, of which the sign alone counts: signal-raw" in render(noted)
 
 
 def test_people_s_own_local_difference_is_a_note_since_it_is_in_units_of_the_labels(usual):
@@ -87,19 +91,31 @@ def test_what_cannot_be_read_as_it_stands_is_left_out_with_the_reason(usual):
     cases = [
         (Estimate(22.0, -5.0, 60.0, 20), no, False),  # hardly any spread
         (Estimate(22.0, 5.0, 60.0, 20), yes, True),
-        (Estimate(0.8, 0.1, 1.9, 20), no, True),
-        (Estimate(0.2, 0.1, 0.3, 20), no, False),
-        (Estimate(1.0, None, None, 1), yes, False),
+        (Estimate(0.8, 0.1, 1.9, 20), no, False),
+        (Missing("constant"), yes, False),
     ]
     for slope, gain, shown in cases:
         row = replace(usual.reward_models[0], slope=slope, below_mean=gain)
         found = replace(usual, reward_models=(row,))
         assert grids(found)[-1].rows[0][1] != NO_FIGURE if shown else "Slope" not in grids(found)[-1].header, slope
-        assert any("Slope, Intercept: left out of far" in note for note in footnotes(found)) is not shown
-    for happy, other, shown in ((FEWEST_TURNS, FEWEST_TURNS, True), (5, 500, False), (500, 5, False)):
-        found = replace(usual, faces=replace(usual.faces, happy=happy, other=other))
-        assert all(("Local difference" in grid.header) is shown for grid in grids(found)[:2])
-        assert "are too few to be read" in grids(found)[0].notes[0] if not shown else not grids(found)[0].notes
+        assert any("Calibration: left out of far" in note for note in footnotes(found)) is not shown
+    few = replace(usual, counts=replace(usual.counts, scored_episodes=19))
+    assert grids(few)[-1].header == ("Method", "Slope", "Intercept")
+    assert grids(few)[-1].notes == ("Calibration error: not given; fewer than 20 scores make one bin.",)
+
+
+def test_a_local_difference_of_few_faces_is_nowhere_and_the_reason_is_told_once():
+    smiling = features((s, 2 * i, "user", "during", "smile", float(i == 0 and s < NAMES[40])) for s, _, i in turns())
+    found = evaluated(**inputs(utterance_features=smiling))
+    told = f"5 turns with a happy face and {len(list(turns())) - 5} without are too few to be read"
+    assert render(found).count(told) == 1 and "Human" not in render(found) and "Happy" not in render(found)
+    assert not any("Local difference" in grid.header for grid in grids(found))
+    assert not any(pair.figure == "local_difference" for pair in found.comparisons)
+
+
+def turns() -> Iterator[tuple[str, float, int]]:
+    """Session, hidden value and place of the held-out turns."""
+    return ((s, value, i) for s in NAMES[35:55] for i, value in enumerate(HIDDEN[s]))
 
 
 def test_the_sum_residual_is_shown_where_it_can_be(usual):
@@ -135,16 +151,14 @@ def test_markdown_is_a_table_and_escapes_names():
 def test_baselines_alone_make_a_table():
     nothing = rewards([], {})
     found = evaluated(**inputs(scores=nothing, rewards=nothing, offsets={}))
-    plain, calibration = grids(found)
+    (plain,) = grids(found)
     assert plain.title == "Baselines: 20 test sessions"
-    assert calibration.header == ("Method", "Calibration error")
-    assert "Slope: not given; a constant prediction has no regression line; random turn rewards" in calibration.notes[0]
 
 
-def test_every_table_has_the_baselines_and_every_figure_of_many_sessions_an_interval(usual):
+def test_tables_of_methods_have_the_baselines_and_every_figure_of_many_sessions_has_an_interval(usual):
     for grid in grids(usual):
         names = [row[0] for row in grid.rows]
-        assert {"Mean", "Mode", "Random"} <= set(names)
+        assert grid not in grids(usual)[:2] or {"Mean", "Mode", "Random"} <= set(names)
         assert all("[" in cell for row in grid.rows for cell in row[1:] if cell != NO_FIGURE), grid.title
 
 

@@ -88,13 +88,17 @@ def test_a_preset_that_is_asked_for_goes_before_the_file_s(tmp_path):
 def test_without_a_preset_finished_work_keeps_its_keys():
     plain = made()
     model = BY_NAME["train-reward"].settings(plain, Unit(None, "llm", 0))["model"]
-    assert not model.keys() & {"preset", "batch_turns"}
-    assert not BY_NAME["embed"].settings(plain, Unit("a")).keys() & {"preset", "batch_turns"}
+    assert not model.keys() & {"preset", "batch_turns", "lora_rank", "reading"}
+    assert not BY_NAME["embed"].settings(plain, Unit("a")).keys() & {"preset", "batch_turns", "lora_rank", "reading"}
     assert "preset" not in BY_NAME["evaluate"].settings(plain, Unit())["evaluate"]
     assert "preset" not in BY_NAME["features"].settings(plain, Unit("a"))
     assert "preset" not in BY_NAME["split"].settings(plain, Unit())["split"]
     counted = BY_NAME["train-reward"].settings(made(train_reward={"batch_turns": 9}), Unit(None, "llm", 0))["model"]
     assert counted == {**model, "batch_turns": 9}
+    # What an encoder-decoder's encoder alone gave is made anew.
+    other = made(train_reward={"backbone": "facebook/bart-large"})
+    assert BY_NAME["embed"].settings(other, Unit("a"))["reading"] == 2
+    assert BY_NAME["train-reward"].settings(other, Unit(None, "llm", 0))["model"]["reading"] == 2
 
 
 def test_what_stands_in_and_which_keys_went_before_are_told():

@@ -151,4 +151,4 @@ def test_every_block_of_a_long_dialogue_begins_with_what_was_known() -> None:
     begin = encoded.blocks[0].ids[: 1 + len(dialogues.encode([*said[:1], ("B", "yes")]).blocks[0].ids) - 4]
     assert len(encoded.blocks) > 1 and encoded.scored == 5 and encoded.shortened
     assert all(block.ids[: len(begin)] == begin and len(block.ids) <= 24 for block in encoded.blocks)
-    assert all(text(block.ids[: end + 1]).endswith("w7") for block in encoded.blocks for end in block.ends)
+    assert all(text(block.ids[:end]).endswith("w7") for block in encoded.blocks for _, end in block.spans)

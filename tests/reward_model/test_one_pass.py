@@ -29,7 +29,7 @@ def causal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def one_pass(folder: Path, max_tokens: int = 64, **changes: object) -> RewardModel:
-    return random_head(small(folder, scoring="one_pass", max_tokens=max_tokens, **changes), 16)
+    return random_head(small(folder, scoring="one_pass", max_tokens=max_tokens, **changes), 32)
 
 
 def test_rewards_are_those_of_each_prefix_read_anew(causal: Path) -> None:
@@ -44,13 +44,17 @@ def test_rewards_are_those_of_each_prefix_read_anew(causal: Path) -> None:
 
 
 def test_windows_that_hold_the_whole_dialogue_give_the_same(causal: Path) -> None:
-    """The state at a text's last token, taken from the network itself, is the one that the head is given."""
+    """The head is given the mean over a turn's tokens, and the state where it is answered, of a text without asides."""
     model = one_pass(causal).eval()
     backbone, head = model.backbone, model.of_embeddings
-    tokens = backbone.dialogues.encode([("B" if who == "bot" else "A", text) for who, text in SAID]).blocks[0]
-    with torch.inference_mode():
-        states = backbone.encoder(input_ids=torch.tensor([tokens.ids])).last_hidden_state[0]
-        expected = head(states[list(tokens.ends)]).tolist()
+    said = [("B" if who == "bot" else "A", text) for who, text in SAID]
+    expected = []
+    for end in (i + 1 for i, (letter, _) in enumerate(said) if letter == "B"):
+        (block,) = backbone.dialogues.encode(said[:end], only_last=True).blocks
+        ((first, last),) = block.spans
+        with torch.inference_mode():
+            states = backbone.encoder(input_ids=torch.tensor([block.ids])).last_hidden_state[0]
+            expected += head(torch.cat([states[first:last].mean(dim=0), states[-1]])[None]).tolist()
     assert model.score_episode(episode("s", SAID)) == pytest.approx(expected, abs=1e-5)
     assert model.score(MESSAGES) == pytest.approx(expected, abs=1e-5)
 
@@ -65,8 +69,8 @@ def test_what_is_said_later_changes_nothing_and_what_is_said_before_does(causal:
 
 
 def test_a_dialogue_longer_than_the_context_is_scored_whole_and_that_is_said(causal: Path) -> None:
-    model = one_pass(causal, 32)
-    with pytest.warns(UserWarning, match="longer than the 32 tokens that this model reads at once"):
+    model = one_pass(causal, 34)
+    with pytest.warns(UserWarning, match="longer than the 34 tokens that this model reads at once"):
         rewards = model.score_episode(LONG)
     assert rewards.shape == (20,) and np.isfinite(rewards).all()
     assert model.shortens(LONG) and not model.shortens(episode("s", SAID))
@@ -80,7 +84,7 @@ def test_a_dialogue_longer_than_the_context_is_scored_whole_and_that_is_said(cau
 
 
 def test_every_turn_has_half_a_context_of_history_and_nothing_before_that_matters(causal: Path) -> None:
-    model = one_pass(causal, 33)  # Turns of 5 tokens: later blocks begin with 3 turns that were scored before.
+    model = one_pass(causal, 35)  # Turns of 5 tokens: later blocks begin with 3 turns that were scored before.
     with pytest.warns(UserWarning):
         rewards = model.score_episode(LONG)
         alone = model.score_episode(replace(LONG, turns=LONG.turns[4:]))
@@ -136,7 +140,7 @@ def test_tables_of_embeddings_hold_what_one_pass_gives(causal: Path) -> None:
     both = [replace(e, rating=replace(e.rating, rater=rater)) for e in episodes for rater in ("user", "other")]
     encoded = read_turns(both, pa.concat_tables(tables), settings)
     direct = read_turns(both, None, settings)
-    assert encoded.width == direct.width == 16
+    assert encoded.width == direct.width == 32
     assert (
         encoded.history_windows.keys == direct.history_windows.keys
         and encoded.history_windows.turns == direct.history_windows.turns
@@ -172,7 +176,7 @@ def test_turns_of_some_dialogues_are_those_of_all(causal: Path) -> None:
     settings = small(causal, scoring="one_pass", max_tokens=64, freeze_backbone=False)
     episodes = planted(5)
     encoded = read_turns(episodes, None, settings)
-    model = random_head(settings, 16).eval()
+    model = random_head(settings, 32).eval()
     everything = encoded.inputs.members(model, torch.arange(len(encoded.history_windows.turns)))
     chosen = torch.tensor([len(everything) - 1, 3, 0, 3])
     torch.testing.assert_close(encoded.inputs.members(model, chosen), everything[chosen], rtol=0, atol=1e-6)

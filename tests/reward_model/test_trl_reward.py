@@ -36,7 +36,7 @@ def test_messages_are_scored_as_the_model_scores_the_whole_dialogue(model: Rewar
 
 
 def test_one_pass_models_are_taken_too(tmp_path: Path) -> None:
-    model = random_head(small(save_tiny(tmp_path, "llama"), scoring="one_pass", max_tokens=64), 16)
+    model = random_head(small(save_tiny(tmp_path, "llama"), scoring="one_pass", max_tokens=64), 32)
     found = GRPOReward(model)([MESSAGES[:-1]], [said("no bad .")])
     assert found == pytest.approx([model.score(MESSAGES)[-1]], abs=1e-5)
 

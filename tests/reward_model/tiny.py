@@ -54,6 +54,7 @@ CONFIGS: dict[str, Any] = {
         **SIZES,
     ),
     "bart": lambda: BartConfig(
+        init_std=0.3,  # At its end a decoder of 0.02 has little but the last token.
         d_model=16,
         encoder_layers=2,
         decoder_layers=2,
@@ -141,6 +142,7 @@ def signal_embeddings(episodes: Sequence[Episode], width: int = 6) -> pa.Table:
     windows = history_windows(episodes, 3)
     vectors = np.random.default_rng(1).normal(size=(len(windows.turns), width))
     vectors[:, 0] = [10.0 * value for value in values_of(episodes)]
+    vectors = np.concatenate([vectors, np.zeros((len(vectors), width // 2))], axis=1)  # No head reads the turn before.
     return embedding_table(windows, vectors.astype(np.float32))
 
 

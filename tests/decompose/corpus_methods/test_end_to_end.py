@@ -21,7 +21,7 @@ from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.history_windows import history_windows
-from apportion.reward_model.learning.distillation import train_reward_model
+from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from tests.decompose.corpus_methods.test_fit import EPISODES, faces_of
@@ -128,10 +128,8 @@ def test_it_finds_rewards_that_are_linear_in_the_text(tmp_path: Path, method: st
 def test_it_is_not_what_its_own_rewards_teach(tmp_path: Path, method: str = "rrd") -> None:
     trained, splits = direct(tmp_path / "direct", method), splits_of(EPISODES)
     projected, projection = project(judged(method), SplitEpisodes(EPISODES, splits), "relative", find_method(method))
-    distilled, _ = train_reward_model(
-        projected, SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES), small(), 0, projection.score_offset,
-        tmp_path / "distilled", ignore,
-    )  # fmt: skip
+    lesson = Lesson(projected, SplitEpisodes(EPISODES, splits), signal_embeddings(EPISODES), projection.score_offset)
+    distilled = train_reward_model(lesson, small(), 0, tmp_path / "distilled", ignore).scores
     assert projection.score_offset == pytest.approx(trained.score_offset)
     assert np.abs(np.array(rewards(trained)) - distilled.column("reward").to_numpy()).max() > 1e-3
 
@@ -167,7 +165,7 @@ def test_it_is_saved_and_read_like_any_reward_model(tmp_path: Path) -> None:
     data, how = TrainingData(SplitEpisodes(episodes, splits_of(episodes))), TrainingConfig(SETTINGS, settings, 0)
     trained = train_directly("rrd-ls", "rrd-ls-direct", data, how, tmp_path / "model", ignore)
     model = RewardModel.from_pretrained(tmp_path / "model")
-    _, (values, _, _) = model.score_episodes(episodes)
+    _, (values, _, _), _ = model.score_episodes(episodes)
     np.testing.assert_allclose(values, rewards(trained), atol=1e-6)
     assert isinstance(model.config, RewardModelConfig) and model.config.score_offset == trained.score_offset
     assert "| training episodes | 7 |" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")

@@ -29,6 +29,7 @@ def test_hand_computed_case():
     assert found.feature == "happiness"
     assert found.happy.tolist() == [True, False, False, True, False]
     assert found.seen.tolist() == [True, True, False, True, True]
+    assert found.too_few is not None and "2 turns with a happy face and 2 without" in found.too_few.reason
     difference = local_difference(HELD, VALUES, found, SETTINGS)
     assert isinstance(difference, BootstrapResult)
     assert difference.value == pytest.approx((1 + 4) / 2 - (2 + 5) / 2)

@@ -26,7 +26,7 @@ def wheel_of(contents: dict[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def published(name: str, content: bytes) -> TextModel:
+def published_as(name: str, content: bytes) -> TextModel:
     """The model ``name`` as if ``content`` were its file."""
     model = TEXT_MODELS[name]
     file = WheelFile(model.file.member, len(content), hashlib.sha256(content).hexdigest())

@@ -11,6 +11,7 @@ from safetensors.numpy import load_file
 
 from apportion.decompose.influence.chat_text import place_of as measurer_place
 from apportion.decompose.method_settings import InfluenceSettings
+from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.model_hub.download import DownloadError
 from apportion.foundation.model_hub.names import (
@@ -25,9 +26,20 @@ from apportion.foundation.model_hub.text import TEXT_MODELS, fetch_text, find_te
 from apportion.reward_model.network.backbones import check_loadable, load_backbone
 from apportion.rlhf.policy.loading import read_config
 from tests.foundation.model_hub.file_server import file_server
-from tests.foundation.model_hub.small_models import PIECES, TEMPLATE, WIDTH, published, small_e5, small_gguf, wheel_of
+from tests.foundation.model_hub.small_models import (
+    PIECES,
+    TEMPLATE,
+    WIDTH,
+    published_as,
+    small_e5,
+    small_gguf,
+    wheel_of,
+)
 
+CACHE = cache_folder()
+"""The user's own, while tests are collected; a test's is empty."""
 NAME = "e5-small"
+PUBLISHED = TEXT_MODELS[NAME]
 CONTENT, MEANT = small_e5()
 MEMBER = TEXT_MODELS[NAME].file.member
 WHEEL = wheel_of({MEMBER: CONTENT})
@@ -37,7 +49,7 @@ WHEEL = wheel_of({MEMBER: CONTENT})
 def models(tmp_path, monkeypatch) -> Path:
     """An empty cache, and the small BERT as `e5-small`."""
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(TEXT_MODELS, NAME, published(NAME, CONTENT))
+    monkeypatch.setitem(TEXT_MODELS, NAME, published_as(NAME, CONTENT))
     return tmp_path / "cache" / "models"
 
 
@@ -95,7 +107,7 @@ def test_a_speaking_model_comes_out_of_a_wheel(models, tmp_path, monkeypatch):
 
     meant = small_gguf(tmp_path / "small.gguf")
     content = (tmp_path / "small.gguf").read_bytes()
-    monkeypatch.setitem(TEXT_MODELS, "smollm2", published("smollm2", content))
+    monkeypatch.setitem(TEXT_MODELS, "smollm2", published_as("smollm2", content))
     folder = fetch_text("smollm2", brought(tmp_path, wheel_of({TEXT_MODELS["smollm2"].file.member: content})))
     assert folder == find_text("smollm2") and left(models) == {"smollm2"}
     config = json.loads((folder / "config.json").read_text())
@@ -164,7 +176,7 @@ def test_an_interrupted_conversion_leaves_nothing_half(stop, models, tmp_path, m
     ids=["another format", "cut short"],
 )
 def test_a_file_that_cannot_be_read_is_told(content, message, models, tmp_path, monkeypatch):
-    monkeypatch.setitem(TEXT_MODELS, NAME, published(NAME, content))
+    monkeypatch.setitem(TEXT_MODELS, NAME, published_as(NAME, content))
     with pytest.raises(ApportionError, match=rf"cannot be converted \(ValueError: {message}"):
         fetch_text(NAME, brought(tmp_path, wheel_of({MEMBER: content})))
 
@@ -197,9 +209,9 @@ def test_names_are_resolved_in_one_way(models, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FETCHED)
 def test_the_published_models_are_what_they_are_said_to_be(name, monkeypatch):
-    monkeypatch.undo()
-    folder = find_text(name)
-    if folder is None:
+    monkeypatch.setenv("APPORTION_CACHE", str(CACHE))
+    monkeypatch.setitem(TEXT_MODELS, NAME, PUBLISHED)
+    if find_text(name) is None:
         pytest.skip(f"{name} is not in $APPORTION_CACHE: apportion models fetch {name}")
     backbone = load_backbone(name, 128)
     texts = [("", "That was a great help, thank you!"), ("", "Great, thanks for your help."), ("", "Train 7 is late.")]

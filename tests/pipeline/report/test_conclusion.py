@@ -8,6 +8,7 @@ import pytest
 
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing
 from apportion.evaluation.error_slices.result import Slice
+from apportion.evaluation.methods.controls import ControlVerdict
 from apportion.pipeline.report.conclusion import (
     Facts,
     Rival,
@@ -25,6 +26,8 @@ ABOVE, ZERO, BELOW = Estimate(0.3, 0.1, 0.5, 12), Estimate(0.1, -0.1, 0.3, 12), 
 NO_LABELS = Missing("the corpus has no labels of turns by people")
 NONE = {"turns": 0, "scored": 0, "orders": False, "held_out": 0}
 ASKS = Slice("cue", "asks a question", BELOW, 0.001, -0.2, 90, 0.1, ABOVE, ZERO, None, None, (), ())
+BEATEN = ControlVerdict("mix", False, ("place", "length"), "place", ABOVE, True)
+LEVEL = ControlVerdict("mix", True, ("place", "length"), "length", ZERO, False)
 GOOD = Facts(
     "satisfaction", (1.0, 5.0), "agent", 60, 60, 700, "mix", "All sources", held_out=12,
     compared=("sentiment", "uniform"), sums_to="its score", agreement=ABOVE, annotator=ABOVE, gain=ABOVE, disputed=0.14,
@@ -71,6 +74,12 @@ GOOD = Facts(
         (chosen, {"people_weigh": 0.25}, "taught it, too, and weigh 0.25 in it", "no reason"),
         (chosen, {}, "mix (All sources). It agrees", "taught it"),
         (chosen, {"disputed": None}, "mix (All sources).", "disagree"),
+        (trusted, {"beside": BEATEN}, "single turns: the reward model of mix agrees with people", "no policy"),
+        (trusted, {"beside": LEVEL}, "The sums", "controls"),
+        (unknown, {"beside": BEATEN}, "", "policy"),
+        (unknown, {"beside": LEVEL}, "what a policy is paid by mix is not shown to agree with people more", "noise"),
+        (next_step, {"beside": LEVEL}, "Train no policy on this reward model", "align"),
+        (next_step, {"beside": BEATEN}, "align.enabled = true", "Train no"),
         (moved, {}, "", "seeds"),
         (moved, {"spread": SeedSpread(3, 0.1, 0.5)}, "Between 3 seeds a turn's reward moves by 0.100", "largest"),
         (moved, {"spread": SeedSpread(3, 0.3, 0.5)}, "read the largest differences", "little"),

@@ -1,6 +1,15 @@
+import pytest
+
+from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config, load_config, shown_config
-from apportion.pipeline.engine.stage import Unit
-from apportion.pipeline.stages.align import ALIGN, aligned_method
+from apportion.pipeline.engine.stage import Inputs, Unit, Work
+from apportion.pipeline.engine.store import Store
+from apportion.pipeline.stages.align import ALIGN, aligned_method, worth_note
+from tests.evaluation.made_up import labels, splits
+from tests.evaluation.methods.test_controls import NAMES, TEST, found
+
+BY_REWARD = labels((name, 2 * i, "x", float(v)) for name in NAMES for i, v in enumerate((1, 3, 5, 4)))
+ONE_TESTED = splits(train=NAMES[:6], test=TEST[:1])
 
 
 def test_the_policy_is_aligned_with_the_chosen_method_or_the_last():
@@ -44,3 +53,32 @@ def test_a_reward_model_is_found_from_the_configuration_and_shown_by_its_name(tm
     assert shown_config(config)["align"]["reward_model"] == "llm-seed0"
     changed = config.with_align(tmp_path, reward_model="near")
     assert changed.align.reward_model == tmp_path / "near"
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "align", "stops", "note"),
+    [
+        ({"turn_labels": BY_REWARD}, {}, False, None),
+        ({"turn_labels": BY_REWARD, "splits": ONE_TESTED}, {}, False, "align: the reward model of m is not shown to"),
+        ({}, {}, True, None),
+        ({}, {"anyway": True}, False, "align: the reward model of m is not shown to agree with people more than"),
+        ({"turn_labels": None}, {}, False, "align: nothing says whether its reward model agrees with people more"),
+        ({}, {"algorithm": "sft"}, False, None),
+    ],
+)
+def test_a_reward_model_that_is_no_better_than_a_control_is_refused(
+    tmp_path, monkeypatch, evaluation, align, stops, note
+):
+    store = Store(tmp_path)
+    store.commit("evaluate", "k", store.scratch(), {}, {"evaluation": found(**evaluation).to_json()})
+    evaluated = store.find("evaluate", "k")
+    config = Config.model_validate({"corpus": "c", "align": align})
+    monkeypatch.setattr("apportion.pipeline.stages.align.aligned_method", lambda config: "m")
+    inputs = Inputs(Unit(None, "m", 0), (), {"evaluate": {Unit(): evaluated}})
+    refused = "is not shown to agree.*--anyway" if stops else "no splits of the stage 'split'"
+    with pytest.raises(UnitError, match=refused):
+        ALIGN.fn(inputs, config, Work(tmp_path, lambda *step: None))
+    if not stops:
+        told = worth_note(config, [evaluated])
+        assert told is None if note is None else told.startswith(note)
+    assert ("evaluate" in ALIGN.without(config)) == (align != {})

@@ -1,13 +1,25 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 
-from apportion.corpus.schema import FRAMES, SPLITS
+from apportion.corpus.schema import EPISODE_KEY, FRAMES, SPLITS
+from apportion.corpus.session import Turn
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.evaluation.confidence_intervals.bootstrap import Missing
 from apportion.pipeline.engine.stage import Inputs, Unit
-from apportion.pipeline.stages.evaluate import _asked_for, _emotions, _residuals, _unjudged
+from apportion.pipeline.stages.evaluate import (
+    _asked_for,
+    _controls,
+    _emotions,
+    _residuals,
+    _sentiment,
+    _state_only,
+    _unjudged,
+)
 from apportion.pipeline.stages.registry import STAGES
-from tests.evaluation.made_up import episode
+from tests.evaluation.made_up import episode, rewards
 
 
 def test_people_s_turn_labels_are_shown_to_the_evaluation_and_to_what_hands_some_on():
@@ -63,3 +75,31 @@ def test_a_session_that_the_run_is_not_about_is_not_lacking_among_the_held_out()
 
     assert kept(None) == kept(["a"]) == "abcd"
     assert kept(["b"]) == kept(["a", "b"]) == "abd"
+
+
+def test_state_only_is_what_the_turns_before_foretell_of_a_model_s_values_by_its_training_sessions():
+    episodes = [episode(name, 4, 50.0) for name in "abcdef"]
+    rng = np.random.default_rng(0)
+    before = {e.key: rng.normal(size=(4, 3)) for e in episodes}
+    keys = [dict(zip(EPISODE_KEY, e.key, strict=True)) | {"turn": t} for e in episodes for t in e.target_turns]
+    whole = np.concatenate([np.hstack([before[e.key], np.full((4, 3), 9.0)]) for e in episodes]).astype(np.float32)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(whole.ravel()), 6)
+    embeddings = pa.Table.from_pylist(keys).append_column("embedding", lists)
+    worth = {e.key: before[e.key] @ [1.0, -2.0, 0.5] for e in episodes}
+    of_training = {"a": 0, "b": 1, "c": 2, "d": 3}
+    values = {name: worth[episodes[i].key] for name, i in of_training.items()}
+    scores = pa.concat_tables([rewards(episodes, values, "m", seed) for seed in (0, 1)])
+    splits = pa.table([list("abcdef"), ["train"] * 4 + ["test", "validation"]], schema=SPLITS.arrow)
+    found = _state_only(embeddings, scores, SplitEpisodes(episodes, splits))
+    assert found["m"].keys() == {episodes[4].key}
+    assert np.corrcoef(found["m"][episodes[4].key], worth[episodes[4].key])[0, 1] > 0.99
+
+
+def test_the_tone_of_a_turn_is_its_own_and_of_english_alone():
+    one = replace(episode("a", 1, 50.0), turns=(Turn(0, "bot", "Great, thank you!"), Turn(1, "user", "Terrible.")))
+    (tones,) = _sentiment([one]).values()
+    assert len(tones) == 1 and tones[0] > 0.5
+    assert _sentiment([one, replace(one, language="de")]) == Missing(
+        "VADER reads English, and 1 of 2 held-out sessions are in other languages"
+    )
+    assert _controls(SimpleNamespace(turn_labels=None), None, None, None) == {}

@@ -40,7 +40,11 @@ def test_where_nobody_scored_what_works_on_scores_has_no_units():
 def test_with_another_runs_reward_model_the_policy_needs_none_of_this_one():
     sessions = {"a": session("a")}
     config = {"corpus": "c", "rating": "mood", "decompose": {"method": "uniform"}}
-    for align, needs in (({}, {"split", "train-reward"}), ({"reward_model": "elsewhere"}, {"split"})):
+    for align, needs in (
+        ({}, {"split", "train-reward", "evaluate"}),
+        ({"anyway": True}, {"split", "train-reward"}),
+        ({"reward_model": "elsewhere"}, {"split"}),
+    ):
         made = Plan(STAGES, Config.model_validate({**config, "align": align}), sessions)
         (unit,) = made.units["align"]
         assert made.needed("align", unit).keys() == needs

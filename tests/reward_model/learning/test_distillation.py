@@ -10,7 +10,7 @@ from safetensors import safe_open
 from apportion.corpus.schema import REWARDS
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.foundation.errors import UnitError
-from apportion.reward_model.learning.distillation import mean_and_scale, train_reward_model
+from apportion.reward_model.learning.distillation import Lesson, mean_and_scale, train_reward_model
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
 from tests.reward_model.tiny import (
@@ -27,12 +27,16 @@ EPISODES = planted(30)
 
 
 def run(
-    out: Path, settings: RewardModelSettings, rewards: pa.Table | None = None, embeddings: pa.Table | None = None
+    out: Path,
+    settings: RewardModelSettings,
+    rewards: pa.Table | None = None,
+    embeddings: pa.Table | None = None,
+    offset: float | None = 3.5,
 ) -> tuple[pa.Table, pa.Table]:
     values = rewards_of(EPISODES, values_of(EPISODES)) if rewards is None else rewards
-    return train_reward_model(
-        values, SplitEpisodes(EPISODES, splits_of(EPISODES)), embeddings, settings, 0, 3.5, out, ignore
-    )
+    lesson = Lesson(values, SplitEpisodes(EPISODES, splits_of(EPISODES)), embeddings, offset)
+    scores, history, _ = train_reward_model(lesson, settings, 0, out, ignore)
+    return scores, history
 
 
 def test_scores_history_and_a_model_come_out(tmp_path: Path) -> None:
@@ -85,11 +89,37 @@ def test_sessions_without_rewards_are_scored_and_not_learnt_from(tmp_path: Path)
     assert "| training episodes | 13 |" in (tmp_path / "README.md").read_text()
 
 
-@pytest.mark.parametrize(("wrong", "lacks"), [(None, 0), (math.nan, 0), (math.inf, 0), (None, 1)])
+@pytest.mark.parametrize(("wrong", "lacks"), [(math.nan, 0), (math.inf, 0), (None, 1)])
 def test_a_turn_without_a_finite_reward_is_named(wrong: float | None, lacks: int, tmp_path: Path) -> None:
     values: list[float | None] = [wrong, *values_of(EPISODES)[1:]]
     with pytest.raises(UnitError, match=rf"session s000, turn 1: reward {wrong}"):
         run(tmp_path, small(), rewards_of(EPISODES, values).slice(lacks), signal_embeddings(EPISODES))
+
+
+def test_turns_without_a_reward_are_scored_and_not_learnt_from(tmp_path: Path) -> None:
+    """Nothing is told of the later turns: whatever their rewards are, the same is learnt."""
+    values = values_of(EPISODES)
+    scores, _ = run(tmp_path, small(), rewards_of(EPISODES, [None, *values[1:]]), signal_embeddings(EPISODES))
+    assert scores["reward"].null_count == 0 and np.isfinite(scores["advantage"].to_numpy()).all()
+    whole, _ = run(tmp_path / "whole", small(), rewards_of(EPISODES, [99.0, *values[1:]]), signal_embeddings(EPISODES))
+    assert np.abs(whole["reward"].to_numpy() - scores["reward"].to_numpy()).max() > 0.1
+
+
+def test_values_in_units_of_their_own_are_brought_to_the_level_of_the_scores(tmp_path: Path) -> None:
+    """Ten times the values, and another zero: the scores decide, and the same rewards come out."""
+    tables = [
+        run(tmp_path / str(scale), small(), rewards_of(EPISODES, [scale * v + 7 for v in values_of(EPISODES)]),
+            signal_embeddings(EPISODES), None)[0]
+        for scale in (1.0, 10.0)
+    ]  # fmt: skip
+    one, ten = (table["reward"].to_numpy() for table in tables)
+    np.testing.assert_allclose(one, ten, atol=0.02 * np.std(one))
+    config = json.loads((tmp_path / "1.0" / "config.json").read_text())
+    sums = np.array([sum(scores) for scores in np.split(one, np.cumsum([len(e.target_turns) for e in EPISODES])[:-1])])
+    scores = np.array([e.score for e in EPISODES])[:18]
+    assert np.mean(sums[:18]) + config["score_offset"] == pytest.approx(
+        np.mean(scores), abs=0.2 * np.std(scores) + 1e-6
+    )
 
 
 def test_no_training_session_is_said(tmp_path: Path) -> None:

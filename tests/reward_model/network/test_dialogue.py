@@ -11,12 +11,16 @@ def words(ids: tuple[int, ...]) -> str:
     return tokenizer().decode(list(ids))
 
 
-def test_a_dialogue_that_fits_is_one_block_scored_at_its_target_turns_last_tokens() -> None:
+def test_a_dialogue_that_fits_is_one_block_that_asks_for_the_answer_to_each_of_its_target_turns() -> None:
     encoded = DialogueTokenizer(tokenizer(special=False), 64).encode(SAID)
     (block,) = encoded.blocks
-    expected = "<s> A : hotel ? B : yes good A : train ? B : no bad ."
+    expected = "<s> A : hotel ? B : yes good A : A : train ? B : no bad . A :"
     assert words(block.ids).split() == expected.split()
-    assert [words(block.ids[: end + 1]).split()[-1] for end in block.ends] == ["good", "."]
+    assert [words(block.ids[first:end]).split() for first, end in block.spans] == [
+        ["B", ":", "yes", "good"],
+        ["B", ":", "no", "bad", "."],
+    ]
+    assert block.asked == (10, 21) and block.asides == (*[0] * 9, 1, 1, *[0] * 9, 2, 2)
     assert (encoded.scored, encoded.shortened) == (2, False)
     assert block.segments == (0,) * len(block.ids)
 
@@ -24,19 +28,19 @@ def test_a_dialogue_that_fits_is_one_block_scored_at_its_target_turns_last_token
 def test_only_the_last_turn_is_scored_where_that_is_asked() -> None:
     encoded = DialogueTokenizer(tokenizer(special=False), 64).encode(SAID, only_last=True)
     assert encoded.scored == 1
-    assert encoded.blocks[0].ends == (len(encoded.blocks[0].ids) - 1,)
+    assert encoded.blocks[0].asked == (len(encoded.blocks[0].ids) - 1,)
 
 
 def test_a_turn_longer_than_a_block_loses_its_end_and_an_empty_one_is_still_a_turn() -> None:
     encoded = DialogueTokenizer(tokenizer(special=False), 8).encode([("B", "w1 " * 50), ("B", ""), ("A", "")])
-    assert [len(block.ids) for block in encoded.blocks] == [8, 5]
+    assert [len(block.ids) for block in encoded.blocks] == [8, 7]
     assert (encoded.scored, encoded.shortened) == (2, True)
 
 
 def test_a_tokenizer_that_has_no_token_for_a_turn_still_gives_one() -> None:
     bare = tokenizer(special=False)
     bare.backend_tokenizer.normalizer = __import__("tokenizers").normalizers.Replace("B: ", "")
-    assert DialogueTokenizer(bare, 8).encode([("B", "")]).blocks[0].ids == (1, 2)
+    assert DialogueTokenizer(bare, 8).encode([("B", "")]).blocks[0].ids[:2] == (1, 2)
 
 
 @given(st.lists(st.integers(1, 20), max_size=60), st.integers(20, 60))
@@ -59,7 +63,7 @@ def test_every_turn_is_scored_once_in_a_span_that_fits_and_has_half_of_it_as_his
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from(["", *WORDS, "w1 w2 w3 w4 w5"])), max_size=40))
 def test_blocks_hold_at_most_the_tokens_that_the_model_reads_at_once(said: list[tuple[str, str]]) -> None:
     encoded = DialogueTokenizer(tokenizer(special=False), 16).encode(said)
-    assert all(len(block.ids) <= 16 and block.ids[0] == 1 for block in encoded.blocks)
+    assert all(block.asides.count(0) <= 16 - 2 and block.ids[0] == 1 for block in encoded.blocks)
     assert (
-        sum(len(block.ends) for block in encoded.blocks) == encoded.scored == sum(letter == "B" for letter, _ in said)
+        sum(len(block.asked) for block in encoded.blocks) == encoded.scored == sum(letter == "B" for letter, _ in said)
     )

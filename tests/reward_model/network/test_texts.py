@@ -74,7 +74,7 @@ def test_a_row_for_each_target_turn_of_each_episode(bert: Path) -> None:
     assert table.column_names == EMBEDDINGS.arrow.names
     assert table.column("turn").to_pylist() == [1, 2, 1, 2]
     assert table.column("rater").to_pylist() == ["user", "user", "judge", "judge"]
-    assert table.schema.field("embedding").type == pa.list_(pa.float32(), 32)
+    assert table.schema.field("embedding").type == pa.list_(pa.float32(), 48)
     vectors = table.column("embedding").to_pylist()
     assert vectors[:2] == vectors[2:]
     assert vectors[0] != vectors[1]
@@ -83,7 +83,7 @@ def test_a_row_for_each_target_turn_of_each_episode(bert: Path) -> None:
 def test_a_session_without_target_turns_has_no_rows_but_the_same_columns(bert: Path) -> None:
     empty, _ = embed_session(Session("s", TURNS[:1], (RATING,)), None, small(bert))
     assert len(empty) == 0
-    full, _ = embed_session(Session("t", TURNS, (RATING,)), None, small(bert, scoring="windowed"))
+    full, _ = embed_session(Session("t", TURNS, (RATING,)), None, small(bert))
     assert len(pa.concat_tables([empty, full])) == 2
 
 
@@ -98,16 +98,16 @@ def test_equal_windows_are_computed_once(bert: Path, monkeypatch: pytest.MonkeyP
     assert np.array_equal(found[0], found[2]) and not np.array_equal(found[0], found[1])
 
 
-def test_a_pooled_window_is_the_mean_of_its_history_beside_the_reply(bert: Path) -> None:
+def test_a_pooled_window_is_the_mean_of_its_history_the_reply_and_the_turn_before(bert: Path) -> None:
     backbone = load_backbone(str(bert), 32, "pooled")
     pairs = [("rules: good\nA: hotel ?\nB: bad\n", "yes"), ("", "bad")]
     rules, hotel, bad, yes = embed_texts(backbone, ["rules: good", "hotel ?", "bad", "yes"])
-    expected = [[*np.mean([rules, hotel, bad], axis=0), *yes], [*np.zeros(16), *bad]]
+    expected = [[*np.mean([rules, hotel, bad], axis=0), *yes, *bad], [*np.zeros(16), *bad, *np.zeros(16)]]
     np.testing.assert_allclose(embed_windows(backbone, pairs), expected, rtol=1e-4, atol=1e-5)
     read = embed_windows(
         backbone, pairs[1:], {"bad": np.ones(16, np.float32)}
     )  # What was read before is not read again.
-    assert read[0, 16:].tolist() == [1.0] * 16
+    assert read[0, 16:32].tolist() == [1.0] * 16
 
 
 def test_a_backbone_that_cannot_be_loaded_is_an_input_error(tmp_path: Path) -> None:

@@ -23,10 +23,11 @@ def made(*episodes, turns=3, tokens=200):
 
 def test_every_answer_of_the_target_gives_a_context():
     found = made(CHAT).contexts
-    assert [(context.session_id, context.turn, context.history) for context in found] == [
-        ("s", 1, "s 1"),
-        ("s", 3, "s 3"),
+    assert [(context.session_id, context.turn, context.history, context.place) for context in found] == [
+        ("s", 1, "s 1", 0),
+        ("s", 3, "s 3", 1),
     ]
+    assert (found[1].after(2).place, replace(found[1], place=None).after(2).place) == (3, None)
     assert found[1].messages == (
         ContextTurn("user", "hello"),
         ContextTurn("assistant", "hi"),

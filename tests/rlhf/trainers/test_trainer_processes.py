@@ -16,6 +16,7 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.align import align
 from apportion.rlhf.launch import launcher as launch
 from apportion.rlhf.policy import sharding
+from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
 from apportion.rlhf.trainers.group_advantages import GroupReward
 from apportion.rlhf.trainers.running import TrainerCheckpoints
@@ -96,6 +97,22 @@ def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
     assert reward.score_norm.moments == pytest.approx((5, mean, 16.0))
     assert rewards == pytest.approx([0.0, 2.0 / deviation])
     assert reward.turns == [[value] for value in rewards]
+
+
+def test_each_turn_of_a_response_is_scored_at_its_own_place() -> None:
+    policy, places = small_policy(), []
+
+    def score(answered, histories, replies):
+        places.append([context.place for context in answered])
+        return [1.0] * len(replies)
+
+    asked = contexts(policy)
+    reward = GroupReward(score, asked, SMALL.model_copy(update={"algorithm": "grpo"}), Processes())
+    state, said = type("State", (), {"global_step": 0})(), [["a", "b", "c"], ["d"]]
+    reward([0, 0], [], [0, 1], state, replies=said, histories=said)
+    ends = torch.tensor([(0, 1), (0, 2), (0, 3), (1, 2)])
+    places.append([one.place for one in Rollout(*torch.ones(3, 2, 4), ends=ends).answered(asked)])
+    assert [one.place for one in asked[:2]] == [0, 1] and places == [[0, 1, 2, 1]] * 2
 
 
 def test_of_sharded_weights_only_ppo_has_to_be_told_of_its_minibatch() -> None:
