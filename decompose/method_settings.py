@@ -171,8 +171,8 @@ class MeasurerSettings(Settings):
     model: str | None = Field(
         default=None,
         min_length=1,
-        description="a causal language model on this machine: smollm2, its folder or its name on the Hugging Face Hub; "
-        "`apportion train measurer CORPUS` makes a small one. The method that ends in -served asks decompose.llm.model",
+        description="a causal language model on this machine: smollm2 (fetched), a folder or a name on the Hugging "
+        "Face Hub; `apportion train measurer CORPUS` makes a small one. The -served method asks decompose.llm.model",
     )
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="where that model runs; results differ by bits")
     dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="number format of its weights")
