@@ -208,6 +208,8 @@ class Study:
                         (mean - e.score) ** 2 - (made.score_offset + found["reward"][of].sum() - e.score) ** 2
                     )
         found["below mean"] = np.array(losses)
+        by_fold = [self.targets(teacher, fold) for fold in range(FOLDS)]
+        found["taught"] = np.choose(self.fold_of, by_fold)
         found["of 100"] = np.array([
             [float(line.split("|")[2]) for line in text.splitlines() if line.startswith("| of 100 replies")]
             for text in metrics
@@ -233,17 +235,20 @@ class Study:
         if "below mean" in found:
             gains, variance = found["below mean"], np.var([e.score for e in self.episodes])
             half = 1.96 * gains.std() / len(gains) ** 0.5
-            from scipy.stats import rankdata, spearmanr
+            from scipy.stats import spearmanr
 
-            # Rewards and labels have units of their own: their ranks are compared.
-            said = self.targets("people", 0)
-            known = np.isfinite(said)
-            wrong = np.abs(rankdata(found["reward"][known]) - rankdata(said[known]))
+            # Rewards, lessons and labels have units of their own: an error is what a line through them leaves.
+            sure = {}
+            for whose, goal in (("labels", self.targets("people", 0)), ("teacher", found["taught"])):
+                known = np.isfinite(goal)
+                reward, sd = found["reward"][known], found["sd"][known]
+                left = np.abs(goal[known] - np.polyval(np.polyfit(reward, goal[known], 1), reward))
+                sure[whose] = round(float(spearmanr(sd, left)[0]), 3) if np.ptp(sd) > 0 else None
             tell(
                 f"{self.name}: {row}, loss below Mean", float(gains.mean() / variance), "of the variance",
                 interval=[(gains.mean() - half) / variance, (gains.mean() + half) / variance],
                 of_100=found["of 100"].mean(axis=0).round(1).tolist() if found["of 100"].size else None,
-                sd_with_error=round(float(spearmanr(found["sd"][known], wrong)[0]), 3),
+                sd_with_error=sure,
                 cpu_s_of_a_training=round(float(found["cpu"][0]), 1),
             )  # fmt: skip
 
