@@ -44,7 +44,8 @@ def card_section(document: Mapping[str, Any], model: str) -> str | None:
     lines = (
         *("## Agreement with people", ""),
         f"By the order of turns within {told.spearman.sessions} held-out sessions, against people's labels",
-        f"(`{evaluation.agreement.label}`): mean Spearman {told.spearman.text(3)}. {verdict.text()}",
+        f"(`{evaluation.agreement.label}`): mean Spearman {told.spearman.text(3)};",
+        verdict.text(),
         *("", "| control, which judges no turn | its Spearman | gain over it |", "|---|---|---|", *rows, "", ""),
     )
     return "\n".join(lines)
