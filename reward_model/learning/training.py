@@ -68,7 +68,7 @@ def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
     windows, embed = data.history_windows, data.inputs.embed
     pairs, places = windows.pairs, windows.places
     parts = [TurnScores(np.zeros(0), np.zeros(0), np.zeros(0))]
-    with torch.inference_mode():
+    with torch.inference_mode(), model.hurried():
         for turns in _in_parts(data):
             own = slice(int(turns[0]), int(turns[-1]) + 1)
             parts.append(model.scores(embed(model, turns), pairs[own], places[own]))
