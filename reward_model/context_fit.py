@@ -59,7 +59,8 @@ class ContextFit(nn.Module):
         """What is added to a reward [shape=(N,)], at most 0, in units of reward, of contexts [shape=(N, 3 d)]."""
         histories, replies, _ = contexts.chunk(3, dim=1)
         one, other = self.nearness(histories, replies)
-        return self.weight * functional.logsigmoid(self.scale * (one * other).sum(dim=1) + self.bias)
+        fits = functional.logsigmoid(self.scale * (one * other).sum(dim=1) + self.bias)
+        return self.weight * fits * histories.any(dim=1)  # A dialogue's first turn has nothing to fit.
 
 
 @dataclass(frozen=True, eq=False)

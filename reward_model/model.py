@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,6 @@ from apportion.reward_model.history_windows import (
 from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
-from apportion.reward_model.network.texts import Vectors, embed_texts
 from apportion.reward_model.out_of_domain import Domain
 from apportion.reward_model.settings import MINILM, RewardModelSettings
 from apportion.reward_model.state_baseline import PLACE, StateBaseline, of_place, turns_before
@@ -153,18 +153,26 @@ class RewardModel(nn.Module):
         return self.members(embeddings).mean(dim=1)
 
     @torch.inference_mode()
-    def scores(self, embeddings: Tensor, pairs: Sequence[Pair], places: Sequence[int]) -> TurnScores:
-        """The three numbers of N embedded windows [shape=(N, d)]; ``places``: how many of the target's turns before."""
+    def scores(self, embeddings: Tensor, contexts: Tensor | None, places: Sequence[int]) -> TurnScores:
+        """The three numbers of N embedded windows [shape=(N, d)].
+
+        ``contexts`` are what `contexts_of` gives; ``places`` how many of the target's turns came before each.
+        """
         members = self.members(embeddings).double().cpu()
         reward = members.mean(dim=1) + of_place(places) @ self.place_weight
         sd = members.std(dim=1) if self.config.heads > 1 else torch.zeros_like(reward)
-        if self.baseline is None:
+        if self.baseline is None or contexts is None:
             return TurnScores(reward.numpy(), sd.numpy(), (reward - self.config.reward_mean).numpy())
-        contexts = embeddings if self.pools_minilm else self.context(pairs)
         advantage = reward - self.baseline(contexts, places)
         if self.context_fit is not None:
             advantage += self.context_fit(contexts)
         return TurnScores(reward.numpy(), sd.numpy(), advantage.numpy())
+
+    def contexts_of(self, embeddings: Tensor, pairs: Sequence[Pair]) -> Tensor | None:
+        """What baseline and context are read of [shape=(N, 3 d)]; None where there is no baseline."""
+        if self.baseline is None:
+            return None
+        return embeddings if self.pools_minilm else self.context(pairs)
 
     @property
     def pools_minilm(self) -> bool:
@@ -173,7 +181,7 @@ class RewardModel(nn.Module):
 
     @contextmanager
     def hurried(self) -> Iterator[None]:
-        """For many turns at once: read by frozen backbones as embeddings are made, twice as fast and not to the bit
+        """For many turns at once: frozen backbones read in bfloat16, twice as fast and rounded otherwise
         (`apportion.reward_model.network.backbones.frozen_backbone`)."""
         placed, config = self._placed, self.config
         if not placed and config.freeze_backbone:
@@ -187,9 +195,8 @@ class RewardModel(nn.Module):
     def context(self, pairs: Sequence[Pair]) -> Tensor:
         """What baseline and context are read of [shape=(N, 1152)], whatever the backbone reads: MiniLM's embeddings of
         the last ``history_turns`` turns, of the reply and of the turn before it (`network.texts.embed_pooled`)."""
-        windows = [last_window(said_in(pair), self.config.history_turns) for pair in pairs]
-        backbone = frozen_backbone(MINILM, TOKENS, "pooled", exact=self._exact)
-        return torch.from_numpy(embed_windows(backbone, windows, None if self._exact else _known(backbone, windows)))
+        windows = tuple(last_window(said_in(pair), self.config.history_turns) for pair in pairs)
+        return _contexts(windows, self._exact)
 
     def window(self, episode: Episode, position: int) -> Pair:
         """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""
@@ -207,7 +214,8 @@ class RewardModel(nn.Module):
             embeddings = self._read([encode(said_in(pair), only_last=True) for pair in pairs])
         else:
             embeddings = torch.from_numpy(embed_windows(self.backbone, pairs))
-        return self.scores(embeddings, pairs, [turns_before(pair) for pair in pairs] if places is None else places)
+        places = [turns_before(pair) for pair in pairs] if places is None else places
+        return self.scores(embeddings, self.contexts_of(embeddings, pairs), places)
 
     def score_dialogue(self, said: Sequence[Said]) -> TurnScores:
         """Scores of the target's T turns among those ``said``: a window for each, or all of them in one pass.
@@ -223,7 +231,8 @@ class RewardModel(nn.Module):
                     "its later turns are scored with the last half of that, or more, as history",
                     stacklevel=2,
                 )
-            return self.scores(self._read([encoded]), pairs, range(len(pairs)))
+            embeddings = self._read([encoded])
+            return self.scores(embeddings, self.contexts_of(embeddings, pairs), range(len(pairs)))
         return self.score_windows(pairs, range(len(pairs)))
 
     def score_last(self, dialogues: Sequence[Sequence[Said]]) -> TurnScores:
@@ -248,7 +257,8 @@ class RewardModel(nn.Module):
         for key, start, end in zip(windows.keys, windows.offsets, windows.offsets[1:], strict=False):
             replies = [reply for _, reply in windows.pairs[start:end]]
             reasons += self._unlike(embeddings[start:end], replies, language[key])
-        return windows, self.scores(torch.from_numpy(embeddings), windows.pairs, windows.places), reasons
+        read = torch.from_numpy(embeddings)
+        return windows, self.scores(read, self.contexts_of(read, windows.pairs), windows.places), reasons
 
     def shortens(self, episode: Episode) -> bool:
         """Whether one pass over the episode is more than ``max_tokens``, so that later turns have less history."""
@@ -340,17 +350,10 @@ def _said(messages: Sequence[Mapping[str, str]]) -> list[Said]:
     return said_in_chat(turn for turn in turns if turn is not None)
 
 
-_READ: dict[str, Vectors] = {}
-"""What was read in a hurry: one corpus teaches several models, and its turns are read once a process."""
-MOST_READ = 100_000
-
-
-def _known(backbone: Backbone, windows: Sequence[Pair]) -> dict[str, Vectors]:
-    if len(_READ) > MOST_READ:
-        _READ.clear()
-    unread = list(dict.fromkeys(text for pair in windows for _, text in said_in(pair) if text not in _READ))
-    _READ.update(zip(unread, embed_texts(backbone, unread), strict=True))
-    return _READ
+@lru_cache(maxsize=1)
+def _contexts(windows: tuple[Pair, ...], exact: bool) -> Tensor:
+    """One corpus teaches several models: its windows are read once where they come again."""
+    return torch.from_numpy(embed_windows(frozen_backbone(MINILM, TOKENS, "pooled", exact=exact), windows))
 
 
 def _turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:

@@ -214,7 +214,8 @@ class RewardModelSettings(PresetSettings):
             values = {**values, "batch_turns": None}
         preset = cls.PRESETS.get(str(values.get("preset")))
         brought = {} if preset is None else cls.preset_beside(preset, values)
-        if values.get("backbone") == SMOLLM2:
+        scoring = brought.get("scoring", values.get("scoring", "one_pass"))
+        if values.get("backbone") == SMOLLM2 and scoring == "one_pass":
             values = {"scoring": "one_pass", "max_tokens": 1024, **values}
         if values.get("freeze_backbone") is False and "scoring" not in brought:
             values = {"scoring": "windowed", **values}

@@ -69,7 +69,7 @@ class StateBaseline(nn.Module):
             found[1:] = np.linalg.lstsq(steps[:, 1:], goal, rcond=1e-8)[0]
         weight = max(0.0, float(found[0])) * weight
         weight[-PLACE:] += found[1:]
-        for name, given in (("mean", mean), ("scale", np.where(np.isinf(scale), 1.0, scale)), ("weight", weight)):
+        for name, given in (("mean", mean), ("scale", scale), ("weight", weight)):
             getattr(made, name).copy_(torch.from_numpy(given))
         made.bias.fill_(bias)
         return made

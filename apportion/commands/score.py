@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from apportion.reward_model.scoring import ScoringResult
 
 SUFFIXES = (".parquet", ".jsonl")
-MOST = 0.5
+WARN_ABOVE = 0.5
 """The share of flagged turns above which the scores are warned of."""
 
 
@@ -148,7 +148,7 @@ def _unlike_lines(told: dict[str, Any] | None) -> list[str]:
     reasons = ", ".join(f"{count:,} by {reason}" for reason, count in told["by"].items())
     sessions = counted([f"{name} {part:.0%}" for name, part in _most_first(told["sessions"])], "session", 5)
     many = f"{told['flagged']:,} of {told['turns']:,} turns ({share:.1%}) are unlike what taught this model: {reasons}"
-    if share > MOST:
+    if share > WARN_ABOVE:
         return [f"warning: {many}; in {sessions}. Do not rely on these scores: train a model on dialogues like these."]
     return [f"note: {many}; in {sessions}; the column `rationale` says which"]
 

@@ -30,7 +30,7 @@ from apportion.reward_model.learning.advantage import add_advantage
 from apportion.reward_model.learning.dataset import turn_values
 from apportion.reward_model.learning.distillation import training_figures
 from apportion.reward_model.learning.domain import remember_domain
-from apportion.reward_model.learning.training import history_table, predict, score_turns
+from apportion.reward_model.learning.training import history_table, score_turns, unseen
 from apportion.reward_model.model import RewardModel
 
 
@@ -134,8 +134,7 @@ def train_directly(
     # A subclass is another architecture, which `from_pretrained` does not make.
     if type(training.model) is RewardModel:
         figures = training_figures(found.history, training)
-        values = predict(training.model, training.data)
-        figures |= add_advantage(training, values, data.episodes.all, config.seed)
+        figures |= add_advantage(training, unseen(training), data.episodes.all, config.seed)
         remember_domain(training, data.episodes.all)
         training.model.save_pretrained(out, figures)
         columns: Mapping[str, Iterable[float]] = score_turns(training.model, training.data)._asdict()

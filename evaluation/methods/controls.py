@@ -155,9 +155,8 @@ class ControlVerdict:
         by = f"{gain or self.gain.text(2, sign=True)} over {NAMED[self.against]}"
         if self.beats:
             return f"{what} agrees with people more than {all_of_them} does ({by}, the nearest)."
-        return (
-            f"{what} is not shown to agree with people more than {all_of_them} does ({by}): train no policy against it."
-        )
+        end = "label more held-out turns to be sure" if self.gain.value > 0 else "train no policy against it"
+        return f"{what} is not shown to agree with people more than {all_of_them} does ({by}): {end}."
 
 
 def beats_controls(evaluation: Evaluation | Mapping[str, Any], method: str) -> ControlVerdict | None:

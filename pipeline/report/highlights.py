@@ -50,13 +50,16 @@ def facts_of(
     shares = [share for share in disputed if share is not None]
     figures: dict[str, Any] = {}
     if evaluation is not None:
-        own, model = _of(evaluation.decompositions, method), _of(evaluation.reward_models, method)
+        own, taught = _of(evaluation.decompositions, method), [row.method for row in evaluation.reward_models]
+        # One model may be taught for all methods (train_reward.teacher).
+        of_model = method if method in taught or len(taught) != 1 else taught[0]
+        model = _of(evaluation.reward_models, of_model)
         figures = {
             "held_out": evaluation.counts.test_sessions,
             "agreement": own.spearman if own else Missing(f"{method} has no rewards of held-out sessions"),
             "annotator": evaluation.one_annotator.spearman,
             "gain": model.below_mean if model else Missing("no reward model has learnt from these rewards"),
-            "beside": beats_controls(evaluation, method),
+            "beside": beats_controls(evaluation, of_model),
             "rival": _rival(evaluation, method),
         }
     return Facts(

@@ -17,9 +17,11 @@ from apportion.reward_model.corpus_scores import method_and_seed
 
 def verdict_of_folder(folder: Path) -> ControlVerdict | None:
     """That of a published model, from the folder of the run that it lies in; None where nothing is told there."""
-    run = folder.resolve().parents[1]
+    place = folder.resolve().parent
+    if place.name != "reward_models":
+        return None
     try:
-        evaluation = json.loads((run / "evaluation.json").read_text(encoding="utf-8"))
+        evaluation = json.loads((place.parent / "evaluation.json").read_text(encoding="utf-8"))
         return beats_controls(evaluation, method_and_seed(folder.resolve().name)[0])
     except (OSError, ValueError):  # Moved without its run, or the evaluation of another version.
         return None

@@ -33,11 +33,12 @@ from apportion.decompose.prompt_building.rubric import read_rubric
 from apportion.decompose.settings_key import configured, settings_identity
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.errors import InputError
+from apportion.foundation.model_hub.names import files_identity
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.provenance import has_face, has_sound
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.stages.reward_model import check_reward_model, training_settings
+from apportion.pipeline.stages.reward_model import check_reward_model, reading_of, training_settings
 from apportion.pipeline.stages.rollout_context import check_simulators, played_session, simulator_settings
 from apportion.pipeline.stages.rubric import with_rubric
 from apportion.pipeline.stages.shared import (
@@ -78,7 +79,9 @@ def _reads_alone(config: Config) -> tuple[str, ...]:
 
 
 def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    return {"rating": config.rating, "threads": config.run.threads, **config.decompose.reaction.reading()}
+    reaction = config.decompose.reaction
+    read_by = reading_of(reaction.backbone) | files_identity("backbone_files", reaction.backbone)
+    return {"rating": config.rating, "threads": config.run.threads, **reaction.reading(), **read_by}
 
 
 def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:

@@ -147,8 +147,8 @@ def _sentiment(episodes: Sequence[Episode]) -> TurnValues | Missing:
 def _state_only(embeddings: pa.Table, scores: pa.Table, episodes: SplitEpisodes) -> dict[str, TurnValues]:
     """What the turns before a held-out one foretell of each reward model's value of it.
 
-    By a ridge on the mean of those turns' embeddings (the first half of a pooled embedding), learnt from the same
-    model's values of training turns, its seeds averaged.
+    By a ridge on the mean of those turns' embeddings and on the last one's (the first and last third of a pooled
+    embedding), learnt from the same model's values of training turns, its seeds averaged.
     """
     import numpy as np
     import pyarrow.compute as pc
@@ -161,8 +161,8 @@ def _state_only(embeddings: pa.Table, scores: pa.Table, episodes: SplitEpisodes)
     def turns(table: pa.Table) -> list[tuple[Any, ...]]:
         return list(zip(*(table[name].to_pylist() for name in keys), strict=True))
 
-    matrix = embedding_matrix(embeddings)
-    before = matrix[:, : matrix.shape[1] // 2].astype(np.float64)
+    history, _, last = np.split(embedding_matrix(embeddings), 3, axis=1)
+    before = np.concatenate([history, last], axis=1).astype(np.float64)
     row_of = {turn: row for row, turn in enumerate(turns(embeddings))}
     training = episodes.sessions("train")
     found: dict[str, TurnValues] = {}
@@ -215,7 +215,7 @@ EVALUATE = Stage(
     needs=("split", "features", "embed", "rewards", "train-reward"),
     per="corpus",
     help="Judge the reward models on held-out sessions, beside Mean and Mode.",
-    version=9,
+    version=10,
     settings=_settings,
     turn_labels=True,
     spares=("features", "embed"),

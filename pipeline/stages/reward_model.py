@@ -35,7 +35,7 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     read_by = files_identity("backbone_files", config.train_reward.backbone)
-    values = {**config.train_reward.in_key(), **_reading(config), **read_by}
+    values = {**config.train_reward.in_key(), **reading_of(config.train_reward.backbone), **read_by}
     return {"rating": config.rating, "threads": config.run.threads, **values}
 
 
@@ -99,12 +99,12 @@ def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.
     return trained.scores, trained.history, trained.score_offset
 
 
-def _reading(config: Config) -> dict[str, int]:
+def reading_of(backbone: str) -> dict[str, int]:
     """How a backbone is read: encoder-decoders were read by their encoders once, and what was made then is made anew.
 
     Their names alone do not tell what they are.
     """
-    return {} if config.train_reward.backbone == MINILM else {"reading": 2}
+    return {} if backbone == MINILM else {"reading": 2}
 
 
 def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
     for name in ("batch_turns", "lora_rank"):
         if not model[name]:
             del model[name]  # Models from before there was a choice stay finished.
-    model |= _reading(config)
+    model |= reading_of(config.train_reward.backbone)
     read_by = files_identity("backbone_files", config.train_reward.backbone)
     return {"rating": config.rating, "model": model, "threads": config.run.threads, **read_by}
 

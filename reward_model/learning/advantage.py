@@ -39,10 +39,10 @@ def add_advantage(training: Training, values: Floats, episodes: Sequence[Episode
 def _add_advantage(
     model: RewardModel, turns: _AllTurns, rows: tuple[Sequence[int], Sequence[int]], values: Floats, seed: int
 ) -> dict[str, float]:
-    learnt, held = ([turns.of_episode(row) for row in of] for of in rows)
-    taken, offsets = np.concatenate([*learnt, *held]), np.cumsum([0, *map(len, (*learnt, *held))])
-    places = [turns.places[i] for i in taken]
-    model.baseline = StateBaseline.fit(turns.contexts[taken], places, values[taken], offsets.tolist())
+    learnt, held = (turns.of_sessions(of) for of in rows)
+    taken, offsets = np.concatenate([*learnt, *held]), np.cumsum([0, *map(len, (*learnt, *held))]).tolist()
+    contexts, places = turns.contexts[taken], [turns.places[i] for i in taken]
+    model.baseline = StateBaseline.fit(contexts, places, values[taken], offsets)
     fit = fit_context(turns.contexts, learnt, held, seed)
     if fit is None:
         return {}
@@ -52,6 +52,9 @@ def _add_advantage(
     own, away, beside = (turns.paid(pairs.turns, at) for at in (pairs.turns, pairs.other, pairs.same_task))
     shares = weigh_context(fit, turns.contexts, pairs, (own, away, beside), float(own.std()))
     model.context_fit = fit
+    with torch.inference_mode():  # How well a reply fits hangs on the state, too.
+        paid = values[taken] + fit(contexts).double().numpy()
+    model.baseline = StateBaseline.fit(contexts, places, paid, offsets)
     return {name: 100 * share for name, share in zip(FIGURES, shares, strict=True)}
 
 
@@ -77,9 +80,13 @@ class _AllTurns:
             contexts = model.context(history_windows(ordered, model.config.history_turns).pairs)
         return cls(model, windows, stands, windows.places, contexts)
 
-    def of_episode(self, row: int) -> NDArray[np.int64]:
-        """The turns of one episode."""
-        return np.arange(self.windows.offsets[row], self.windows.offsets[row + 1], dtype=np.int64)
+    def of_sessions(self, rows: Sequence[int]) -> list[NDArray[np.int64]]:
+        """The turns of the episodes ``rows``, an array a session."""
+        found: dict[str, list[int]] = {}
+        for row in rows:
+            turns = range(self.windows.offsets[row], self.windows.offsets[row + 1])
+            found.setdefault(self.windows.keys[row][0], []).extend(turns)
+        return [np.array(turns, dtype=np.int64) for turns in found.values()]
 
     def paid(self, replies: NDArray[np.int64], at: NDArray[np.int64]) -> Tensor:
         """What ``replies`` (P turns) are paid in the place of the turns ``at`` (P) [shape=(P,)]."""
@@ -87,7 +94,7 @@ class _AllTurns:
         if self.model.pools_minilm:
             history, _, last = self.contexts[at].chunk(3, dim=1)
             swapped = torch.cat([history, self.contexts[replies].chunk(3, dim=1)[1], last], dim=1)
-            return torch.from_numpy(self.model.scores(swapped, (), places).advantage)
+            return torch.from_numpy(self.model.scores(swapped, swapped, places).advantage)
         histories = [self.model.window(*self.stands[i])[0] for i in at]
         said = [self.model.window(*self.stands[i])[1] for i in replies]
         return torch.from_numpy(self.model.score_windows(list(zip(histories, said, strict=True)), places).advantage)

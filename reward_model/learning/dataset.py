@@ -157,7 +157,6 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
         dialogues = [backbone.dialogues.encode(said_by(e)) for e in episodes if e.target_turns]
         inputs: TurnInputs = OnePassTurns(dialogues, torch.tensor(windows.offsets))
     else:
-        windows = history_windows(episodes, settings.history_turns)
         inputs = TokenizedTurns(backbone.tokens.encode(windows.pairs))
     return EncodedTurns(windows, inputs, backbone.width, backbone)
 

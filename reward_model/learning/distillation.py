@@ -35,9 +35,9 @@ from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import (
     best_epoch,
     history_table,
-    predict_members,
     score_turns,
     train,
+    unseen,
 )
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
@@ -147,18 +147,7 @@ def learn(
     model = RewardModel.new(settings, encoded.width, seed, encoded.backbone, mean, scale, lesson.score_offset or 0.0)
     training = Training(model, TurnMSE(), data, (train_rows, validation_rows), settings, seed)
     history = train(training, progress, state)
-    return Learnt(training, history, _unseen(training))
-
-
-def _unseen(training: Training) -> Floats:
-    members, counts = predict_members(training.model, training.data), training.bootstraps().numpy()
-    values: Floats = members.mean(axis=1)
-    for row in training.rows[0]:
-        left_out = counts[:, row] == 0
-        if left_out.any():
-            turns = _turns(training.data.history_windows, row)
-            values[turns] = members[turns][:, left_out].mean(axis=1)
-    return values
+    return Learnt(training, history, unseen(training))
 
 
 def mean_and_scale(targets: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, float]:

@@ -65,15 +65,19 @@ class Training:
     seed: int
 
     def bootstraps(self) -> Tensor:
-        """How often each head counts each of the S episodes (E, S) float: a bootstrap of the training episodes each.
+        """How often each head counts each of the S episodes (E, S) float: a bootstrap of the training sessions each.
 
-        The first head counts every one of them once: alone, it is a model without an ensemble.
+        The first head counts every one of them once: alone, it is a model without an ensemble. All episodes of a
+        session count alike: they have the same turns.
         """
         (train_rows, _), heads = self.rows, self.model.config.heads
-        places, number = list(train_rows), len(train_rows)
+        sessions = [self.data.history_windows.keys[row][0] for row in train_rows]
+        place_of = {session: place for place, session in enumerate(dict.fromkeys(sessions))}
+        number = len(place_of)
         drawn = np.random.default_rng(self.seed).multinomial(number, np.full(number, 1 / number), heads - 1)
+        of_session = torch.from_numpy(np.concatenate([np.ones((1, number)), drawn])).float()
         counts = torch.zeros(heads, len(self.data))
-        counts[:, places] = torch.from_numpy(np.concatenate([np.ones((1, number)), drawn])).float()
+        counts[:, list(train_rows)] = of_session[:, [place_of[session] for session in sessions]]
         return counts
 
     def fingerprint(self) -> str:

@@ -62,6 +62,19 @@ def predict_members(model: RewardModel, data: Dataset) -> Floats:
     return np.concatenate(parts) if parts else np.zeros((0, model.config.heads))
 
 
+def unseen(training: Training) -> Floats:
+    """r_theta [shape=(N,)] of every turn by heads that did not learn from its session; by all where each did."""
+    members, counts = predict_members(training.model, training.data), training.bootstraps().numpy()
+    values: Floats = members.mean(axis=1)
+    offsets = training.data.history_windows.offsets
+    for row in training.rows[0]:
+        left_out = counts[:, row] == 0
+        if left_out.any():
+            turns = slice(offsets[row], offsets[row + 1])
+            values[turns] = members[turns][:, left_out].mean(axis=1)
+    return values
+
+
 def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
     """Reward, sd and advantage of every turn of ``data`` (N), dropout off."""
     model.eval()
@@ -69,9 +82,12 @@ def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
     pairs, places = windows.pairs, windows.places
     parts = [TurnScores(np.zeros(0), np.zeros(0), np.zeros(0))]
     with torch.inference_mode(), model.hurried():
+        contexts = None if model.pools_minilm or model.baseline is None else model.context(pairs)
         for turns in _in_parts(data):
             own = slice(int(turns[0]), int(turns[-1]) + 1)
-            parts.append(model.scores(embed(model, turns), pairs[own], places[own]))
+            embedded = embed(model, turns)
+            read = model.contexts_of(embedded, ()) if contexts is None else contexts[own]
+            parts.append(model.scores(embedded, read, places[own]))
     return TurnScores(*map(np.concatenate, zip(*parts, strict=True)))
 
 

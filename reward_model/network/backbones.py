@@ -254,7 +254,7 @@ def backbone_of_folder(folder: Path, max_tokens: int, scoring: Scoring = "window
     return _built(str(folder), model, tokenizer, max_tokens, scoring)
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=6)
 def frozen_backbone(name: str, max_tokens: int, scoring: Scoring = "windowed", *, exact: bool = False) -> Backbone:
     """`load_backbone` once a process, for embeddings: its weights are never trained.
 
@@ -375,6 +375,13 @@ def check_causal(name: str, backbone: Backbone) -> None:
     seen = torch.ones_like(text)
     backbone.eval()
     with torch.inference_mode():
+        try:
+            backbone.read([backbone.dialogues.encode([("A", "?"), ("B", "!")])])
+        except Exception as error:  # Some architectures make their own mask, whatever they are given.
+            raise InputError(
+                f"train_reward.scoring = 'one_pass': the backbone {name!r} ({type(backbone.encoder).__name__}) cannot "
+                f"be told which tokens see which ({type(error).__name__}). Set scoring to 'windowed'."
+            ) from None
         states = [backbone.states({"input_ids": ids, "attention_mask": seen}) for ids in (text, other)]
     first, again = (state[:, : TOKENS // 2].float() for state in states)
     if float((first - again).abs().max()) > LARGEST_DIFFERENCE * max(1.0, float(first.abs().max())):

@@ -88,7 +88,7 @@ def win_rates(judge: str, verdicts: Sequence[Verdict], settings: EvaluationSetti
 
 
 def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], list[PolicyReward]]:
-    """The response with the higher reward wins; equal ones, and equal rewards, are ties."""
+    """The response for which a policy would be paid more wins; equal ones, and equal pay, are ties."""
     answers: dict[tuple[str, str, int, int, str], tuple[DialogueContext, str]] = {}
     for pair in pairs:
         messages, history = messages_of(pair.context), history_of(pair.context)

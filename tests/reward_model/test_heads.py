@@ -140,7 +140,7 @@ def test_a_frozen_pooled_minilm_reads_the_history_from_the_turns_own_embedding()
     embeddings = torch.randn(2, 1152)
     model.baseline = StateBaseline(384)
     model.baseline.weight[0] = 1.0
-    scores = model.scores(embeddings, [], [0, 0])
+    scores = model.scores(embeddings, embeddings, [0, 0])
     np.testing.assert_allclose(scores.reward - scores.advantage, embeddings[:, 0], atol=1e-6)
     assert isinstance(EmbeddedTurns(embeddings).members(model, torch.tensor([1])), torch.Tensor)
 

@@ -82,8 +82,9 @@ def test_state_only_is_what_the_turns_before_foretell_of_a_model_s_values_by_its
     rng = np.random.default_rng(0)
     before = {e.key: rng.normal(size=(4, 3)) for e in episodes}
     keys = [dict(zip(EPISODE_KEY, e.key, strict=True)) | {"turn": t} for e in episodes for t in e.target_turns]
-    whole = np.concatenate([np.hstack([before[e.key], np.full((4, 3), 9.0)]) for e in episodes]).astype(np.float32)
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(whole.ravel()), 6)
+    parts = [np.hstack([before[e.key], np.full((4, 3), 9.0), np.zeros((4, 3))]) for e in episodes]
+    whole = np.concatenate(parts).astype(np.float32)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(whole.ravel()), 9)
     embeddings = pa.Table.from_pylist(keys).append_column("embedding", lists)
     worth = {e.key: before[e.key] @ [1.0, -2.0, 0.5] for e in episodes}
     of_training = {"a": 0, "b": 1, "c": 2, "d": 3}
