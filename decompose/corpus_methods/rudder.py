@@ -92,7 +92,7 @@ class ReturnPredictor(RewardModel):
 
     def returns(self, embeddings: Tensor, lengths: Sequence[int]) -> Tensor:
         """g [shape=(N,)] of dialogues of ``lengths`` turns, one after the other [shape=(N, d)]."""
-        predicted: Tensor = self.head(embeddings, lengths)
+        predicted: Tensor = self.head(embeddings[:, : self.config.width], lengths)
         return self.config.reward_mean + self.config.reward_scale * predicted
 
 

@@ -152,8 +152,8 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     backbone.to(settings.device)
     if settings.gradient_checkpointing:
         backbone.recompute()
+    windows = history_windows(episodes, settings.history_turns)
     if settings.scoring == "one_pass":
-        windows = history_windows(episodes, settings.history_turns)
         dialogues = [backbone.dialogues.encode(said_by(e)) for e in episodes if e.target_turns]
         inputs: TurnInputs = OnePassTurns(dialogues, torch.tensor(windows.offsets))
     else:
