@@ -216,7 +216,7 @@ def test_a_checkpoint_of_another_architecture_is_refused(capsys, model, corpus, 
 
 def test_dialogues_longer_than_read_at_once_are_said(capsys, corpus, tmp_path):
     settings = small(save_tiny(tmp_path / "llama", "llama"), scoring="one_pass", max_tokens=16)
-    random_head(settings, 16).save_pretrained(tmp_path / "causal")
+    random_head(settings, 32).save_pretrained(tmp_path / "causal")
     code, told, _ = run(capsys, tmp_path / "causal", corpus, "--out", tmp_path / "s.parquet")
     assert code == 0 and "note: 1 session (s1) longer than the model reads at once" in told
     assert pq.read_table(tmp_path / "s.parquet")["method"].to_pylist() == ["causal"] * 3

@@ -57,7 +57,7 @@ def rewards(model: DirectModel) -> list[float]:
 def full_loss_steps(settings: RewardModelSettings, score_offset: float) -> list[float]:
     """An epoch of AdamW on the mean over episodes of (mean_t r - R~/T)^2, by hand, and what it predicts."""
     windows = history_windows(EPISODES, settings.history_turns)
-    vectors = np.stack(signal_embeddings(EPISODES).column("embedding").to_pylist()).astype(np.float32)
+    vectors = np.stack(signal_embeddings(EPISODES).column("embedding").to_pylist()).astype(np.float32)[:, :6]
     starts = windows.offsets
     targets = np.array([(EPISODES[i].score - score_offset) / (starts[i + 1] - starts[i]) for i in range(48)])
     mean, scale = float(targets.mean()), float(targets.std())
