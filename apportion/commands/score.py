@@ -13,16 +13,14 @@ import click
 from apportion.commands.shared.options import json_option, option_names
 from apportion.commands.shared.places import check_place, unwritable
 from apportion.commands.shared.progress import shown_progress
+from apportion.commands.shared.score_notes import left_out, unlike_lines
 from apportion.foundation.errors import InputError
-from apportion.foundation.truncate import counted
 
 if TYPE_CHECKING:
     from apportion.reward_model.corpus_scores import CorpusScores
     from apportion.reward_model.scoring import ScoringResult
 
 SUFFIXES = (".parquet", ".jsonl")
-WARN_ABOVE = 0.5
-"""The share of flagged turns above which the scores are warned of."""
 
 
 @click.command("score")
@@ -86,7 +84,7 @@ def score_command(
             except OSError as error:
                 raise unwritable(out, "--out", error) from None
     if not scores.tables:
-        raise InputError("\n".join([f"{corpus}: no turn could be scored, nothing is written.", *_left_out(scores)]))
+        raise InputError("\n".join([f"{corpus}: no turn could be scored, nothing is written.", *left_out(scores)]))
     click.echo(json.dumps(_document(work, out), indent=1, sort_keys=True) if as_json else _summary(scores, out, model))
     if scores.failed:
         sys.exit(1)
@@ -96,7 +94,7 @@ def _again(told: dict[str, Any], out: Path) -> str:
     lines = [
         f"{out}: nothing to do: it was made with exactly this "
         f"({told['turns']:,} turns of {told['sessions']:,} sessions)",
-        *_unlike_lines(told["unlike_training"]),
+        *unlike_lines(told["unlike_training"]),
         *(f"failed: {session_id}: {cause}" for session_id, cause in told["failed"].items()),
     ]
     return "\n".join(lines)
@@ -121,14 +119,14 @@ def _document(work: ScoringResult, out: Path) -> dict[str, object]:
 
 def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
     rewards, spread = (scores.table.column(name).to_numpy() for name in ("reward", "sd"))
-    unlike = _unlike_lines(None if scores.unlike is None else asdict(scores.unlike))
+    unlike = unlike_lines(None if scores.unlike is None else asdict(scores.unlike))
     lines = [
         *(line for line in unlike if line.startswith("warning")),
         f"scored {len(rewards):,} turns of {len(scores.tables):,} sessions: mean {rewards.mean():.4g}, "
         f"sd {rewards.std():.4g}, from {rewards.min():.4g} to {rewards.max():.4g}",
         f"sd over the model's heads: {spread.mean():.4g} in the mean (0: it has one head)",
         *(line for line in unlike if not line.startswith("warning")),
-        *_left_out(scores),
+        *left_out(scores),
         f"wrote {out}",
         f"next: read {out} with pandas.read_parquet, or train a policy against {model}: apportion run CONFIG --only "
         "align"
@@ -136,41 +134,3 @@ def _summary(scores: CorpusScores, out: Path, model: Path) -> str:
         else f"next: read {out} line by line, or train a policy against {model}: apportion run CONFIG --only align",
     ]
     return "\n".join(lines)
-
-
-def _unlike_lines(told: dict[str, Any] | None) -> list[str]:
-    """What is said of flagged turns (`Unlike`): a warning where they are most of all, else a note."""
-    if told is None:
-        return ["note: this model does not store what taught it, so turns unlike that are not flagged"]
-    if not told["flagged"]:
-        return []
-    share = told["flagged"] / told["turns"]
-    reasons = ", ".join(f"{count:,} by {reason}" for reason, count in told["by"].items())
-    sessions = counted([f"{name} {part:.0%}" for name, part in _most_first(told["sessions"])], "session", 5)
-    many = f"{told['flagged']:,} of {told['turns']:,} turns ({share:.1%}) are unlike what taught this model: {reasons}"
-    if share > WARN_ABOVE:
-        return [f"warning: {many}; in {sessions}. Do not rely on these scores: train a model on dialogues like these."]
-    return [f"note: {many}; in {sessions}; the column `rationale` says which"]
-
-
-def _most_first(shares: dict[str, float]) -> list[tuple[str, float]]:
-    return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _left_out(scores: CorpusScores) -> list[str]:
-    lines = []
-    if scores.resumed:
-        lines.append(f"taken up: {scores.resumed:,} sessions that had been scored before the last run was stopped")
-    if scores.shortened:
-        shortened = counted(scores.shortened, "session")
-        lines.append(
-            f"note: {shortened} longer than the model reads at once; later turns were scored with less history than "
-            "there is"
-        )
-    if scores.unrated:
-        lines.append(
-            f"left out: {counted(scores.unrated, 'session')} without such a rating; --target names the speaker instead"
-        )
-    if scores.silent:
-        lines.append(f"left out: {counted(scores.silent, 'session')} in which the target says nothing")
-    return [*lines, *(f"failed: {session_id}: {cause}" for session_id, cause in scores.failed.items())]

@@ -35,7 +35,8 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     read_by = files_identity("backbone_files", config.train_reward.backbone)
-    values = {**config.train_reward.in_key(), **reading_of(config.train_reward.backbone), **read_by}
+    parts = {"parts": 3} if config.train_reward.scoring == "pooled" else {}
+    values = {**config.train_reward.in_key(), **parts, **reading_of(config.train_reward.backbone), **read_by}
     return {"rating": config.rating, "threads": config.run.threads, **values}
 
 
@@ -168,7 +169,6 @@ EMBED = Stage(
     _embed,
     needs=(),
     per="session",
-    version=2,
     help="Embed every turn with the frozen backbone of the reward model.",
     settings=_embed_settings,
     applies=_is_embedded,

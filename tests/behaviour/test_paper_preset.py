@@ -59,14 +59,14 @@ def test_bart_is_trained_whole_in_batches_of_160_turns(trained):
     turns = sum(len(episode.target_turns) for episode in EPISODES[:128])
     assert set(rates) == {(5e-6, 5e-6)} and 3 <= math.ceil(turns / 160) <= len(rates)
     model = RewardModel.from_pretrained(folder / "model")
-    assert type(model.trained_backbone.encoder).__name__ == "BartEncoder"
+    assert type(model.trained_backbone.encoder).__name__ == "BartModel"
     assert all(torch.isfinite(torch.tensor(model.score_windows([("A : train ?", "yes"), ("", "no")]).reward)))
-    before = BartModel.from_pretrained(folder / "bart").get_encoder().state_dict()
+    before = BartModel.from_pretrained(folder / "bart").state_dict()
     moved = {
         name for name, weight in model.trained_backbone.encoder.state_dict().items() if not weight.equal(before[name])
     }
     layers = {name for name in before if "layers." in name and "k_proj.bias" not in name}  # That has no gradient.
-    assert layers and layers <= moved and "embed_tokens.weight" in moved
+    assert layers and layers <= moved and "shared.weight" in moved
 
 
 @pytest.mark.slow

@@ -81,5 +81,13 @@ def test_a_signal_alone_differs_in_that_alone():
 
 def test_parts_are_methods_of_the_registry():
     made_of = {name: method.parts for name, method in METHODS.items() if method.parts}
-    assert list(made_of) == ["rrd-va", "rrd-ls", "ircr-va", "rudder-va", "reaction-llm", "llm-student"]
+    assert list(made_of) == [
+        "rrd-va",
+        "rrd-ls",
+        "ircr-va",
+        "rudder-va",
+        "predicted-reaction",
+        "reaction-llm",
+        "llm-student",
+    ]
     assert all(METHODS[part.name] is part for parts in made_of.values() for part in parts.values())
