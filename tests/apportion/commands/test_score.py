@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from apportion.commands.score import _unlike_lines
+from apportion.commands.shared.score_notes import unlike_lines
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.schema import RATINGS, REWARDS, SESSIONS, UTTERANCES
 from apportion.corpus.session import Episode
@@ -286,5 +286,5 @@ def test_turns_unlike_what_taught_the_model_are_flagged(capsys, model, corpus, t
     assert told == {"turns": 3, "flagged": 2, "by": {"length": 2}, "sessions": {"s1": 1.0}}
     flags = [json.loads(line).get("rationale") for line in out.read_text().splitlines()]
     assert flags == ["unlike training: length"] * 2 + [None]
-    (note,) = _unlike_lines({**told, "turns": 4})
-    assert note.startswith("note: 2 of 4 turns (50.0%)") and _unlike_lines({**told, "flagged": 0}) == []
+    (note,) = unlike_lines({**told, "turns": 4})
+    assert note.startswith("note: 2 of 4 turns (50.0%)") and unlike_lines({**told, "flagged": 0}) == []
