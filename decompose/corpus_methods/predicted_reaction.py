@@ -62,14 +62,10 @@ def reaction_worth(method: str, data: TrainingData, config: TrainingConfig) -> p
     tables = []
     for episode in data.episodes.all:
         known = tuple(source.knows(episode.key) for source in sources)
-        if not any(known):
-            continue
-        weights = weights_of(known)
-        terms = [
-            w * of[episode.key] for w, of, is_known in zip(weights, scaled, known, strict=True) if is_known and w > 0
-        ]
-        if terms:
-            tables.append(judged_turns(method, config.seed, [episode], np.sum(terms, axis=0)))
+        if any(known):
+            parts = zip(weights_of(known), scaled, known, strict=True)
+            worth = sum(weight * of[episode.key] for weight, of, is_known in parts if is_known)
+            tables.append(judged_turns(method, config.seed, [episode], np.asarray(worth)))
     if not tables:
         raise UnitError(
             f"method {method!r}: nothing says what a reaction is worth. `reactions-en` judges English, and other "
