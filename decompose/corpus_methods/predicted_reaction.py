@@ -50,7 +50,7 @@ def reaction_worth(method: str, data: TrainingData, config: TrainingConfig) -> p
     """What the reaction to each target turn was worth (REWARDS schema, ``reward``); null where nobody replied.
 
     The sources are weighed as `mix` weighs them (`apportion.decompose.ensembling.stacking.weigh`), but each in its
-    standard deviations over all turns: differences between dialogues teach, too.
+    standard deviations over all training turns: differences between dialogues teach, too.
 
     Raises UnitError: No reaction was read, or nothing says what one is worth.
     """
@@ -58,7 +58,7 @@ def reaction_worth(method: str, data: TrainingData, config: TrainingConfig) -> p
     sources = sources_of(SOURCES, data, config)
     weighing = weigh(sources, data.episodes.of("train"), episodes=data.episodes.all)
     weights_of = cache(weighing.of)
-    scaled = [_scaled(source) for source in sources]
+    scaled = [_scaled(source, data.episodes.sessions("train")) for source in sources]
     tables = []
     for episode in data.episodes.all:
         known = tuple(source.knows(episode.key) for source in sources)
@@ -75,9 +75,9 @@ def reaction_worth(method: str, data: TrainingData, config: TrainingConfig) -> p
     return table.set_column(REWARDS.arrow.names.index("reward"), "reward", table["raw_reward"])
 
 
-def _scaled(source: Component) -> Mapping[EpisodeKey, Floats]:
-    """A source's values less their mean, in their standard deviations, over all turns that it knows."""
-    known = np.concatenate([np.zeros(0), *source.values.values()])
+def _scaled(source: Component, training: frozenset[str]) -> Mapping[EpisodeKey, Floats]:
+    """A source's values less their mean, in their standard deviations, over the training turns that it knows."""
+    known = np.concatenate([np.zeros(0), *(of for key, of in source.values.items() if key[0] in training)])
     known = known[np.isfinite(known)]
     mean, sd = (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
     return {key: (values - mean) / (sd or 1.0) for key, values in source.values.items()}
