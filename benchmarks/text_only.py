@@ -283,12 +283,15 @@ def main(given: argparse.Namespace, name: str) -> None:
     for control, values in controls.items():
         study.tell(control, {"reward": values}, {}, None)
     first: dict[str, Floats] = {}
+    if given.against:
+        kept = np.load(given.against / f"{name}-minilm-before.npz")
+        first = {f"before, {kind}": kept[kind] for kind in ("reward", "advantage")}
     for teacher in given.only:
         alone = settings.model_copy(update={"heads": 1}) if teacher == "before" else settings
         found = study.trained(teacher, alone, study.embeddings)
         others = controls | first
         study.tell(f"{teacher}, {given.backbone}", found, others, controls["state only"])
-        if teacher == given.only[0]:
+        if teacher == given.only[0] and not given.against:
             first = {f"{teacher}, {kind}": found[kind] for kind in ("reward", "advantage")}
         if given.out:
             np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
@@ -308,6 +311,7 @@ if __name__ == "__main__":
     parser.add_argument("corpora", nargs="+", choices=tuple(CORPORA))
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir(), "text-only"), help="what was read")
     parser.add_argument("--out", type=Path, help="a folder for every turn's values")
+    parser.add_argument("--against", type=Path, help="a folder of --out that has the values of `before`")
     parser.add_argument("--backbone", default="minilm")
     parser.add_argument("--only", nargs="+", choices=TEACHERS, default=TEACHERS)
     parser.add_argument("--ridge", action="store_true", help="a ridge as reader, too, of several inputs")
