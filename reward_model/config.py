@@ -74,7 +74,7 @@ r_theta(s_t, a_t) of LLM-GELI, section 4.2: $reading. It reads text alone.
 |---|---|
 | backbone | `$backbone`, $stored |
 | heads | $heads, each layer norm, $width to $head_hidden_size, GELU, dropout $dropout, to 1 |
-| scale | r = $reward_mean + $reward_scale * head, and what the turn's place adds |
+| scale | r = $reward_mean + $reward_scale * head |
 | predicted score of a session | the sum of r over its turns, plus $score_offset |
 
 ## From the training run

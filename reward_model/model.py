@@ -45,7 +45,7 @@ from apportion.reward_model.network.dialogue import EncodedDialogue
 from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
 from apportion.reward_model.out_of_domain import Domain
 from apportion.reward_model.settings import MINILM, RewardModelSettings
-from apportion.reward_model.state_baseline import PLACE, StateBaseline, of_place, turns_before
+from apportion.reward_model.state_baseline import PLACE, StateBaseline, turns_before
 
 TOKENS = 128
 """Of each turn that MiniLM reads beside another backbone."""
@@ -77,14 +77,10 @@ class RewardModel(nn.Module):
     [0.5]
     """
 
-    place_weight: Tensor
-    """How the turn's place moves its reward (`apportion.reward_model.learning.calibration.place_weight`)."""
-
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__()
         self.config = config
         self.head: nn.Module = Heads(config.heads, config.width, config.head_hidden_size, config.dropout)
-        self.register_buffer("place_weight", torch.zeros(3, dtype=torch.float64))
         self.baseline: StateBaseline | None = None
         self.context_fit: ContextFit | None = None
         self.trained_backbone = None if config.freeze_backbone else backbone
@@ -159,7 +155,7 @@ class RewardModel(nn.Module):
         ``contexts`` are what `contexts_of` gives; ``places`` how many of the target's turns came before each.
         """
         members = self.members(embeddings).double().cpu()
-        reward = members.mean(dim=1) + of_place(places) @ self.place_weight
+        reward = members.mean(dim=1)
         sd = members.std(dim=1) if self.config.heads > 1 else torch.zeros_like(reward)
         if self.baseline is None or contexts is None:
             return TurnScores(reward.numpy(), sd.numpy(), (reward - self.config.reward_mean).numpy())

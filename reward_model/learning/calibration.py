@@ -11,35 +11,10 @@ from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import HistoryWindows
-from apportion.reward_model.state_baseline import less_their_mean, of_place
 
-SMALLEST_SLOPE = 0.05
-"""Of what is known on what the network says: below it the network says next to nothing within dialogues."""
 LEAST = 0.05
 """Standard deviations of the score that a standard deviation of the summed values moves at the least: where scores tell
 nothing of the values, rewards keep a sign and a size, and cost a predicted score next to nothing."""
-
-
-def place_weight(windows: HistoryWindows, values: Floats, known: Floats, rows: Sequence[int]) -> Floats:
-    """How the place of a turn moves its value, beside the text [shape=(3,)], for each number of `of_place`.
-
-    People grow more (or less) pleased as a dialogue goes on, which text alone tells only in part. It is a regression of
-    what is ``known`` [shape=(N,)] of the turns of the sessions ``rows``, NaN for nothing, on ``values`` [shape=(N,)]
-    and on the place, in differences within dialogues.
-    """
-    taken = np.zeros(len(values), dtype=np.bool_)
-    for row in rows:
-        taken[windows.offsets[row] : windows.offsets[row + 1]] = True
-    taken &= np.isfinite(known)
-    if not taken.any():
-        return np.zeros(3)
-    _, dialogue = np.unique(
-        np.repeat(np.arange(len(windows.keys)), np.diff(windows.offsets))[taken], return_inverse=True
-    )
-    columns = np.column_stack([known, values, of_place(windows.places).numpy()])[taken]
-    goal, *read = less_their_mean(columns, dialogue).T
-    slope, *weights = np.linalg.lstsq(np.column_stack(read), goal, rcond=1e-8)[0]
-    return np.array(weights) / slope if slope >= SMALLEST_SLOPE else np.zeros(3)
 
 
 def level(

@@ -20,7 +20,7 @@ from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.reward_model.history_windows import HistoryWindows
 from apportion.reward_model.learning.advantage import add_advantage
-from apportion.reward_model.learning.calibration import level, place_weight
+from apportion.reward_model.learning.calibration import level
 from apportion.reward_model.learning.dataset import (
     Dataset,
     read_turns,
@@ -41,7 +41,6 @@ from apportion.reward_model.learning.training import (
 )
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.settings import RewardModelSettings
-from apportion.reward_model.state_baseline import of_place
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,16 +106,11 @@ def train_reward_model(
     model, data = training.model, training.data
     figures = training_figures(learnt.history, training)
     if lesson.score_offset is None:
-        windows, known = data.history_windows, data.turn_rewards
-        assert known is not None
-        weight = place_weight(windows, values, known.numpy(), training.rows[0])
-        values = values + of_place(windows.places).numpy() @ weight
         centre, factor, offset = level(data.history_windows, values, lesson.episodes, training.rows[0])
         values = factor * (values - centre)
         mean, scale = factor * (model.config.reward_mean - centre), factor * model.config.reward_scale
         update = {"reward_mean": mean, "reward_scale": scale, "score_offset": offset}
         model.config = model.config.model_copy(update=update)
-        model.place_weight.copy_(torch.from_numpy(factor * weight))
     figures |= add_advantage(training, values, lesson.episodes.all, seed)
     remember_domain(training, lesson.episodes.all)
     model.save_pretrained(out, figures)

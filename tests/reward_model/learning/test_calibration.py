@@ -9,8 +9,7 @@ import pytest
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import history_windows
-from apportion.reward_model.learning.calibration import LEAST, level, place_weight
-from apportion.reward_model.state_baseline import less_their_mean
+from apportion.reward_model.learning.calibration import LEAST, level
 from tests.reward_model.tiny import planted, splits_of
 
 EPISODES = planted(40)
@@ -46,16 +45,3 @@ def test_without_scores_values_are_left_in_their_units() -> None:
     assert level(WINDOWS, VALUES, scored([1.0] * 40), [])[1:] == (1.0, 0.0)
     with pytest.raises(UnitError, match="session s003: score nan; it must be finite"):
         level(WINDOWS, VALUES, scored([math.nan if i == 3 else 1.0 for i in range(40)]), ROWS)
-
-
-def test_the_place_is_weighed_as_far_as_it_moves_what_is_known() -> None:
-    places = np.array(WINDOWS.places, dtype=float)
-    known = VALUES + 0.25 * np.log1p(places)
-    known[5] = math.nan
-    found = place_weight(WINDOWS, VALUES, known, ROWS)
-    moved = np.column_stack([places, np.log1p(places), places == 0]) @ found
-    want = 0.25 * np.log1p(places)
-    dialogue = np.repeat(np.arange(40), np.diff(WINDOWS.offsets))
-    np.testing.assert_allclose(*less_their_mean(np.column_stack([moved, want]), dialogue).T, atol=1e-6)
-    assert not place_weight(WINDOWS, VALUES, np.full(len(VALUES), np.nan), ROWS).any()
-    assert not place_weight(WINDOWS, -VALUES, known, ROWS).any()  # What goes the wrong way is not corrected by places.
