@@ -132,6 +132,11 @@ class Method:
         return self.requests is not None
 
     @property
+    def measures_here(self) -> bool:
+        """Whether it runs a language model on this machine."""
+        return False
+
+    @property
     def judges_subset(self) -> bool:
         """Whether ``decompose.llm.max_sessions`` says how many sessions it judges."""
         return self.asks and (self.reads("llm") or self.reads("rubric"))
@@ -229,6 +234,11 @@ class LogprobMethod(SessionMethod):
     """
 
     requests: str | None = field(default=None, kw_only=True)
+
+    @property
+    def measures_here(self) -> bool:
+        """Where no server is asked."""
+        return not self.asks
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from apportion.features.vocal_intensity_model.model import intensity_identity
 from apportion.foundation.arrays import Null
 from apportion.foundation.files import remembered_digest
 from apportion.foundation.model_hub.names import files_identity
+from apportion.reward_model.settings import MINILM
 
 FETCHING_ONLY = frozenset(
     {
@@ -65,7 +66,7 @@ def settings_identity(method: Method, settings: DecomposeSettings) -> dict[str, 
         values["model"] = intensity_identity(settings.intensity.model)
     if isinstance(section, ReactionSettings):
         # Whose turns are credited is a part of the sessions themselves.
-        read_by = files_identity("backbone_files", section.backbone)
+        read_by = {} if section.backbone == MINILM else files_identity("backbone_files", section.backbone)
         values = {**section.reading(), "recency_weights": values["recency_weights"], **read_by}
         if isinstance(method, PretrainedReactions):
             values["prior"] = prior_identity(section.pretrained)

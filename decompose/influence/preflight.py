@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from apportion.decompose.influence.chat_text import place_of
-from apportion.decompose.method import LogprobMethod, Method
 from apportion.decompose.method_settings import MeasurerSettings
 from apportion.decompose.methods import METHODS
 from apportion.decompose.settings import DecomposeSettings
@@ -82,15 +81,10 @@ def check_influence(settings: DecomposeSettings) -> None:
     Raises InputError: No model is named, or its folder is not there; a file of intents that cannot be read.
     """
     for method in (METHODS[name] for name in settings.methods):
-        if measures_here(method):
+        if method.measures_here:
             place_of(named_model(settings.section_of(method), method.name))
         if method.reads("influence") and settings.influence.intents is not None:
             read_intents(settings.influence.intents)
-
-
-def measures_here(method: Method) -> bool:
-    """Whether the method runs a language model on this machine."""
-    return isinstance(method, LogprobMethod) and not method.asks
 
 
 def named_model(chosen: MeasurerSettings, method: str) -> str:

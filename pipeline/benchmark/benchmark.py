@@ -13,7 +13,6 @@ from pathlib import Path
 
 from apportion.corpus.session import Session
 from apportion.decompose.caveats import longest_episode, same_as
-from apportion.decompose.influence.preflight import measures_here
 from apportion.decompose.method import Input, LabelStudent, PretrainedReactions, RolloutMethod, StudentMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.reactions.pretrained import read_prior
@@ -68,7 +67,7 @@ def compared_methods(
     left_out |= {
         name: f"no model that measures is named (decompose.{name.replace('-', '_')}.model)"
         for name in names
-        if measures_here(METHODS[name]) and settings.section_of(METHODS[name]).model is None
+        if METHODS[name].measures_here and settings.section_of(METHODS[name]).model is None
     }
     left_out |= {
         name: "no model of reactions is named (decompose.reaction.pretrained)"

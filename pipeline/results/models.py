@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from apportion.decompose.influence.preflight import measures_here
 from apportion.decompose.methods import REACTIONS_EN, find_method
 from apportion.foundation.files import file_digest, last_name, remembered_digest
 from apportion.foundation.model_hub.names import model_digest, model_folder
@@ -48,7 +47,7 @@ def _of_methods(config: Config) -> Iterator[Model]:
     learnt = {REACTIONS_EN if method.name == "reactions-en" else settings.reaction.pretrained for method in reading}
     yield from (_learnt(path) for path in learnt if path is not None and path.is_file())
     for method in methods:
-        if measures_here(method) and method.section is not None and (model := settings.section_of(method).model):
+        if method.measures_here and method.section is not None and (model := settings.section_of(method).model):
             yield _named(f"decompose.{method.section.name}.model", model)
 
 

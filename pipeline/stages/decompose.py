@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.decompose.influence.preflight import check_influence, measures_here
+from apportion.decompose.influence.preflight import check_influence
 from apportion.decompose.languages import check_understood
 from apportion.decompose.method import (
     Attribution,
@@ -33,7 +33,6 @@ from apportion.decompose.prompt_building.rubric import read_rubric
 from apportion.decompose.settings_key import configured, settings_identity
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.errors import InputError
-from apportion.foundation.model_hub.names import files_identity
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.provenance import has_face, has_sound
@@ -79,9 +78,9 @@ def _reads_alone(config: Config) -> tuple[str, ...]:
 
 
 def _react_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    reaction = config.decompose.reaction
-    read_by = reading_of(reaction.backbone) | files_identity("backbone_files", reaction.backbone)
-    return {"rating": config.rating, "threads": config.run.threads, **reaction.reading(), **read_by}
+    how = config.decompose.reaction
+    read = how.reading() | reading_of(how.backbone)
+    return {"rating": config.rating, "threads": config.run.threads, **read}
 
 
 def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
@@ -92,7 +91,7 @@ def _is_reacted_to(config: Config, unit: Unit, session: Session | None) -> bool:
 
 def _judge(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """One session to one method's judgements of its turns."""
-    if measures_here(method_of(inputs.unit)):
+    if method_of(inputs.unit).measures_here:
         fix_threads(config)
     from apportion.decompose.session_methods.runner import SessionScores, judge_session
 
@@ -139,7 +138,7 @@ def _judge_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     method = method_of(unit)
     identity = settings_identity(method, config.decompose)
     recorded = recorded_digest(config) if method.asks else None
-    computed = {"threads": config.run.threads} if measures_here(method) else {}
+    computed = {"threads": config.run.threads} if method.measures_here else {}
     return {"rating": config.rating, "own": identity, "recorded": recorded, **computed}
 
 

@@ -34,9 +34,8 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    read_by = files_identity("backbone_files", config.train_reward.backbone)
     parts = {"parts": 3} if config.train_reward.scoring == "pooled" else {}
-    values = {**config.train_reward.in_key(), **parts, **reading_of(config.train_reward.backbone), **read_by}
+    values = {**config.train_reward.in_key(), **parts, **reading_of(config.train_reward.backbone)}
     return {"rating": config.rating, "threads": config.run.threads, **values}
 
 
@@ -100,12 +99,12 @@ def _directly(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa.
     return trained.scores, trained.history, trained.score_offset
 
 
-def reading_of(backbone: str) -> dict[str, int]:
-    """How a backbone is read: encoder-decoders were read by their encoders once, and what was made then is made anew.
+def reading_of(backbone: str) -> dict[str, Any]:
+    """What a backbone other than the embedded one is, and how it is read, for the key of what it has read.
 
-    Their names alone do not tell what they are.
+    Encoder-decoders were read by their encoders once, and their names alone do not tell what they are.
     """
-    return {} if backbone == MINILM else {"reading": 2}
+    return {} if backbone == MINILM else {"reading": 2, **files_identity("backbone_files", backbone)}
 
 
 def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
@@ -119,8 +118,7 @@ def training_settings(config: Config, unit: Unit) -> dict[str, Any]:
         if not model[name]:
             del model[name]  # Models from before there was a choice stay finished.
     model |= reading_of(config.train_reward.backbone)
-    read_by = files_identity("backbone_files", config.train_reward.backbone)
-    return {"rating": config.rating, "model": model, "threads": config.run.threads, **read_by}
+    return {"rating": config.rating, "model": model, "threads": config.run.threads}
 
 
 def _train_reward_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
