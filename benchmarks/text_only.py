@@ -4,12 +4,13 @@ Run: python -m benchmarks.text_only SGD ReDial ConTurE [--backbone smollm2] [--o
 
 What reads the dialogue up to the turn alone, each turn judged by what four folds of five taught (the fold after it
 stops the training). Within-session Spearman with people's mean label, as in `benchmarks.sources`. Teachers: `before`
-(the rewards of `mix` projected onto the scores, by one head), `mix`, `predicted reaction`, `reactions-en`, `reaction`,
-`score` (equal shares), `people` (their labels of the other folds: the ceiling, the one row that reads any), and `llm`
-where replies are recorded (60 sessions). A row has the raw reward and what a policy is paid (`advantage`), the mean
-correlation of both with the place and with `state only` (a ridge from the dialogue before the turn to the predicted
-reaction's teacher), and paired gains over the first teacher of --only and over the controls: VADER of the turn, place,
-length, state only. --ridge adds a ridge as reader, of several inputs. --kept keeps what was read. No peer does this.
+(the rewards of `mix` projected onto the scores, by one head), `rewards` (the same by the ensemble: a run's default),
+`mix`, `predicted reaction`, `reactions-en`, `reaction`, `score` (equal shares), `people` (their labels of the other
+folds: the ceiling, the one row that reads any), and `llm` where replies are recorded (60 sessions). A row has the raw
+reward and what a policy is paid (`advantage`), the mean correlation of both with the place and with `state only` (a
+ridge from the dialogue before the turn to the predicted reaction's teacher), and paired gains over the first teacher of
+--only and over the controls: VADER of the turn, place, length, state only. --ridge adds a ridge as reader, of several
+inputs. --kept keeps what was read. No peer does this.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from apportion.foundation.arrays import Floats
 from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.learning.distillation import Lesson, train_reward_model
-from apportion.reward_model.network.embed import embed_session, embedding_matrix
+from apportion.reward_model.network.embed import CONTEXT, embed_session, embedding_matrix
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
 from benchmarks.reaction import FOLDS, folds_of
@@ -58,7 +59,7 @@ from benchmarks.replies import read_replies
 from benchmarks.sources import CORPORA, JUDGED, judgements, recorded
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
-TEACHERS = ("before", "mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
+TEACHERS = ("before", "rewards", "mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
 CONTROLS = ("VADER of the turn", "place", "length", "state only")
 
 
@@ -116,7 +117,7 @@ class Study:
     def lesson(self, teacher: str, fold: int) -> Lesson:
         """What ``teacher`` says of the turns, by what the other folds taught it."""
         data = self.taught(fold)
-        if teacher == "before":
+        if teacher in ("before", "rewards"):
             mix = judgements("mix", self.episodes, self._values("mix", data))
             rewards, projection = project(mix, data.episodes, "relative", METHODS["mix"])
             return Lesson(rewards, data.episodes, self.embeddings, projection.score_offset)
@@ -164,6 +165,24 @@ class Study:
         values = {(r["session_id"], r["turn"]): r["reward"] for r in self.lesson(teacher, fold).rewards.to_pylist()}
         keys = [(e.session_id, turn) for e in self.episodes for turn in e.target_turns]
         return np.array([np.nan if values.get(key) is None else values[key] for key in keys], dtype=float)
+
+    def readings(self) -> dict[str, Floats]:
+        """What the backbone read of the N turns, by how much of the dialogue stands in it."""
+        read = embedding_matrix(self.embeddings).astype(float)[self.order_of(self.embeddings)]
+        if self.settings.scoring == "one_pass":
+            return {"turn, the one before and history": read[:, :-CONTEXT]}
+        width = read.shape[1] // 3
+        return {
+            "turn": read[:, width : 2 * width],
+            "turn and the one before": read[:, width:],
+            "turn, the one before and history": read,
+        }
+
+    def order_of(self, table: pa.Table) -> list[int]:
+        """Where the N turns stand in a table of embeddings."""
+        rows = table.select(["session_id", "turn"]).to_pylist()
+        order = {(row["session_id"], row["turn"]): i for i, row in enumerate(rows)}
+        return [order[e.session_id, turn] for e in self.episodes for turn in e.target_turns]
 
     def ridge(self, teacher: str, columns: Floats) -> Floats:
         """What a ridge from ``columns`` [shape=(N, d)] to the teacher says of each held-out fold."""
@@ -217,6 +236,22 @@ class Study:
         found["cpu"] = np.array([(time.process_time() - began) / FOLDS])
         return found
 
+    def _foretells(self, sd: Floats, error: Floats, known: np.ndarray) -> list[float] | None:
+        """Rank correlation of sd and error, and its interval over sessions drawn again."""
+        from scipy.stats import rankdata
+
+        if not np.ptp(sd):
+            return None
+        session = np.repeat(np.arange(len(self.episodes)), np.diff(self.reactions.offsets))[known]
+        ranks, draw = np.stack([rankdata(sd), rankdata(error)]), np.random.default_rng(0)
+        found = [float(np.corrcoef(ranks)[0, 1])]
+        for _ in range(1000):
+            drawn = draw.integers(0, len(self.episodes), len(self.episodes))
+            weights = np.bincount(drawn, minlength=len(self.episodes))
+            table = np.cov(ranks, fweights=weights[session])
+            found.append(float(table[0, 1] / np.sqrt(table[0, 0] * table[1, 1])))
+        return [round(v, 3) for v in (found[0], *np.quantile(found[1:], [0.025, 0.975]))]
+
     def tell(self, row: str, found: Mapping[str, Floats], others: Mapping[str, Floats], state: Floats | None) -> None:
         """The figures of one row, and its gains over ``others``."""
         for kind in ("reward", "advantage"):
@@ -235,15 +270,13 @@ class Study:
         if "below mean" in found:
             gains, variance = found["below mean"], np.var([e.score for e in self.episodes])
             half = 1.96 * gains.std() / len(gains) ** 0.5
-            from scipy.stats import spearmanr
-
             # Rewards, lessons and labels have units of their own: an error is what a line through them leaves.
             sure = {}
             for whose, goal in (("labels", self.targets("people", 0)), ("teacher", found["taught"])):
                 known = np.isfinite(goal)
                 reward, sd = found["reward"][known], found["sd"][known]
                 left = np.abs(goal[known] - np.polyval(np.polyfit(reward, goal[known], 1), reward))
-                sure[whose] = round(float(spearmanr(sd, left)[0]), 3) if np.ptp(sd) > 0 else None
+                sure[whose] = self._foretells(sd, left, known)
             tell(
                 f"{self.name}: {row}, loss below Mean", float(gains.mean() / variance), "of the variance",
                 interval=[(gains.mean() - half) / variance, (gains.mean() + half) / variance],
@@ -273,12 +306,7 @@ def main(given: argparse.Namespace, name: str) -> None:
     settings = RewardModelSettings(backbone=given.backbone)
     pooled = Study(name, given.kept, RewardModelSettings())
     study = pooled if given.backbone == "minilm" else Study(name, given.kept, settings)
-    contexts = embedding_matrix(pooled.embeddings).astype(float)
-    order = {
-        (r["session_id"], r["turn"]): i
-        for i, r in enumerate(pooled.embeddings.select(["session_id", "turn"]).to_pylist())
-    }
-    contexts = contexts[[order[e.session_id, t] for e in study.episodes for t in e.target_turns]]
+    contexts = embedding_matrix(pooled.embeddings).astype(float)[pooled.order_of(pooled.embeddings)]
     controls = controls_of(study, contexts)
     for control, values in controls.items():
         study.tell(control, {"reward": values}, {}, None)
@@ -296,13 +324,7 @@ def main(given: argparse.Namespace, name: str) -> None:
         if given.out:
             np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
         if given.ridge:
-            act = slice(384, 768) if given.backbone == "minilm" else slice(None)
-            columns = {
-                "turn": contexts[:, act],
-                "turn and the one before": contexts[:, 384:],
-                "turn and history": contexts[:, :768],
-            }
-            for inputs, read in columns.items():
+            for inputs, read in study.readings().items():
                 study.tell(f"{teacher}, ridge, {inputs}", {"reward": study.ridge(teacher, read)}, {}, None)
 
 

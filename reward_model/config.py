@@ -11,6 +11,9 @@ from pydantic import Field
 from apportion.foundation.settings import Settings
 from apportion.reward_model.settings import RewardModelSettings, Scoring
 
+READ_BESIDE = 768
+"""Of MiniLM's embedding of a window: the mean of the history, and the reply."""
+
 
 class TrainingDomain(Settings, allow_inf_nan=False):
     """The bounds of what taught a reward model (`apportion.reward_model.out_of_domain`)."""
@@ -41,8 +44,10 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
     max_tokens: int = Field(ge=8)
     width: int = Field(ge=1)
     """d, the numbers in an embedding."""
+    beside: int = Field(0, ge=0)
+    """Numbers of MiniLM's embedding that as many heads more read: of a frozen language model alone."""
     heads: int = Field(ge=1)
-    """E, whose mean is the reward and whose spread its sd."""
+    """E of each reader. Their mean is the reward, their spread its sd."""
     head_hidden_size: int = Field(ge=1)
     dropout: float = Field(ge=0, lt=1)
     reward_mean: float = 0.0
@@ -58,7 +63,14 @@ class RewardModelConfig(Settings, allow_inf_nan=False):
         """The configuration of a new model."""
         shared = cls.model_fields.keys() & type(settings).model_fields.keys()
         values: dict[str, Any] = {name: getattr(settings, name) for name in shared}
-        return cls(**values, width=width, reward_mean=mean, reward_scale=scale, score_offset=score_offset)
+        beside = READ_BESIDE if settings.reads_beside else 0
+        units = {"reward_mean": mean, "reward_scale": scale, "score_offset": score_offset}
+        return cls(**values, width=width, beside=beside, **units)
+
+    @property
+    def members(self) -> int:
+        """Heads, of both readers."""
+        return 2 * self.heads if self.beside else self.heads
 
 
 _CARD = Template("""\
@@ -103,6 +115,7 @@ _READING = {
     "one_pass": "it reads the dialogue once, up to {max_tokens} tokens at a time,\n"
     "and gives each reply one number at its last token, which has seen what came before and nothing after",
 }
+_BESIDE = ".\nBeside it MiniLM reads the last turns and the reply, for as many heads more"
 
 
 def _domain(domain: TrainingDomain | None) -> str:
@@ -122,7 +135,7 @@ def model_card(config: RewardModelConfig, metrics: Mapping[str, float]) -> str:
     numbers = ("reward_mean", "reward_scale", "score_offset")
     return _CARD.substitute(
         config.model_dump(exclude=set(numbers)),
-        reading=_READING[config.scoring].format(**config.model_dump()),
+        reading=_READING[config.scoring].format(**config.model_dump()) + (_BESIDE if config.beside else ""),
         **{name: f"{getattr(config, name):.6g}" for name in numbers},
         domain=_domain(config.domain),
         stored=_stored(config),

@@ -31,3 +31,17 @@ class Heads(nn.Module):
         read = normed * self.norm_weight + self.norm_bias
         inner = self.dropout(functional.gelu(torch.baddbmm(self.inner_bias, read, self.inner_weight)))
         return torch.baddbmm(self.last_bias, inner, self.last_weight).squeeze(-1).T
+
+
+class HeadsOfTwoReaders(nn.Module):
+    """E heads on what one network reads of a turn, and E on what another does: two that are wrong in other places."""
+
+    def __init__(self, count: int, widths: tuple[int, int], hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.widths = widths
+        self.one, self.other = (Heads(count, width, hidden, dropout) for width in widths)
+
+    def forward(self, embeddings: Tensor) -> Tensor:
+        """What each head says [shape=(N, 2 E)]; both readings stand side by side, and more may follow."""
+        width, beside = self.widths
+        return torch.cat([self.one(embeddings[:, :width]), self.other(embeddings[:, width : width + beside])], dim=1)

@@ -28,7 +28,7 @@ from apportion.reward_model.checkpoint import (
 )
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.context_fit import ContextFit
-from apportion.reward_model.heads import Heads
+from apportion.reward_model.heads import Heads, HeadsOfTwoReaders
 from apportion.reward_model.history_windows import (
     HistoryWindows,
     Pair,
@@ -42,13 +42,11 @@ from apportion.reward_model.history_windows import (
 )
 from apportion.reward_model.network.backbones import Backbone, backbone_of_folder, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import Embeddings, embed_episodes, embed_windows
+from apportion.reward_model.network.embed import CONTEXT, Embeddings, embed_episodes, embed_windows, minilm_beside
 from apportion.reward_model.out_of_domain import Domain
 from apportion.reward_model.settings import MINILM, RewardModelSettings
 from apportion.reward_model.state_baseline import PLACE, StateBaseline, turns_before
 
-TOKENS = 128
-"""Of each turn that MiniLM reads beside another backbone."""
 ROLES = ("user", "assistant", "system")
 
 
@@ -80,7 +78,12 @@ class RewardModel(nn.Module):
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
         super().__init__()
         self.config = config
-        self.head: nn.Module = Heads(config.heads, config.width, config.head_hidden_size, config.dropout)
+        shape = (config.head_hidden_size, config.dropout)
+        self.head: nn.Module = (
+            HeadsOfTwoReaders(config.heads, (config.width, config.beside), *shape)
+            if config.beside
+            else Heads(config.heads, config.width, *shape)
+        )
         self.baseline: StateBaseline | None = None
         self.context_fit: ContextFit | None = None
         self.trained_backbone = None if config.freeze_backbone else backbone
@@ -141,7 +144,7 @@ class RewardModel(nn.Module):
 
     def members(self, embeddings: Tensor) -> Tensor:
         """What each head says [shape=(N, E)] of embedded windows [shape=(N, d)], in units of reward."""
-        heads: Tensor = self.head(embeddings[:, : self.config.width])
+        heads: Tensor = self.head(embeddings[:, : self.config.width + self.config.beside])
         return self.config.reward_mean + self.config.reward_scale * heads
 
     def of_embeddings(self, embeddings: Tensor) -> Tensor:
@@ -156,7 +159,7 @@ class RewardModel(nn.Module):
         """
         members = self.members(embeddings).double().cpu()
         reward = members.mean(dim=1)
-        sd = members.std(dim=1) if self.config.heads > 1 else torch.zeros_like(reward)
+        sd = members.std(dim=1) if self.config.members > 1 else torch.zeros_like(reward)
         if self.baseline is None or contexts is None:
             return TurnScores(reward.numpy(), sd.numpy(), (reward - self.config.reward_mean).numpy())
         advantage = reward - self.baseline(contexts, places)
@@ -168,12 +171,17 @@ class RewardModel(nn.Module):
         """What baseline and context are read of [shape=(N, 3 d)]; None where there is no baseline."""
         if self.baseline is None:
             return None
-        return embeddings if self.pools_minilm else self.context(pairs)
+        return embeddings[:, -CONTEXT:] if self.has_context else self.context(pairs)
 
     @property
     def pools_minilm(self) -> bool:
         """Whether what its heads read is what the baseline and the context are read of, too."""
         return (self.config.backbone, self.config.scoring) == (MINILM, "pooled")
+
+    @property
+    def has_context(self) -> bool:
+        """Whether the last numbers of an embedding are what the baseline and the context are read of."""
+        return self.pools_minilm or self.config.beside > 0
 
     @contextmanager
     def hurried(self) -> Iterator[None]:
@@ -194,6 +202,10 @@ class RewardModel(nn.Module):
         windows = tuple(last_window(said_in(pair), self.config.history_turns) for pair in pairs)
         return _contexts(windows, self._exact)
 
+    def _with_minilm(self, states: Tensor, pairs: Sequence[Pair]) -> Tensor:
+        """The states of a language model, beside a frozen one MiniLM's embeddings of the same windows."""
+        return torch.cat([states.float(), self.context(pairs)], dim=1) if self.config.beside else states
+
     def window(self, episode: Episode, position: int) -> Pair:
         """(s_t, a_t) of the turn at ``position``, as `score_windows` takes it: with all turns before it in one pass."""
         whole = self.config.scoring == "one_pass"
@@ -207,7 +219,7 @@ class RewardModel(nn.Module):
         self.eval()
         if self.config.scoring == "one_pass":
             encode = self.backbone.dialogues.encode
-            embeddings = self._read([encode(said_in(pair), only_last=True) for pair in pairs])
+            embeddings = self._with_minilm(self._read([encode(said_in(pair), only_last=True) for pair in pairs]), pairs)
         else:
             embeddings = torch.from_numpy(embed_windows(self.backbone, pairs))
         places = [turns_before(pair) for pair in pairs] if places is None else places
@@ -227,7 +239,7 @@ class RewardModel(nn.Module):
                     "its later turns are scored with the last half of that, or more, as history",
                     stacklevel=2,
                 )
-            embeddings = self._read([encoded])
+            embeddings = self._with_minilm(self._read([encoded]), pairs)
             return self.scores(embeddings, self.contexts_of(embeddings, pairs), range(len(pairs)))
         return self.score_windows(pairs, range(len(pairs)))
 
@@ -253,7 +265,7 @@ class RewardModel(nn.Module):
         for key, start, end in zip(windows.keys, windows.offsets, windows.offsets[1:], strict=False):
             replies = [reply for _, reply in windows.pairs[start:end]]
             reasons += self._unlike(embeddings[start:end], replies, language[key])
-        read = torch.from_numpy(embeddings)
+        read = self._with_minilm(torch.from_numpy(embeddings), windows.pairs)
         return windows, self.scores(read, self.contexts_of(read, windows.pairs), windows.places), reasons
 
     def shortens(self, episode: Episode) -> bool:
@@ -349,7 +361,7 @@ def _said(messages: Sequence[Mapping[str, str]]) -> list[Said]:
 @lru_cache(maxsize=1)
 def _contexts(windows: tuple[Pair, ...], exact: bool) -> Tensor:
     """One corpus teaches several models: its windows are read once where they come again."""
-    return torch.from_numpy(embed_windows(frozen_backbone(MINILM, TOKENS, "pooled", exact=exact), windows))
+    return torch.from_numpy(embed_windows(minilm_beside(exact), windows))
 
 
 def _turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:

@@ -247,6 +247,11 @@ class RewardModelSettings(PresetSettings):
             return preset
         return {name: given for name, given in preset.items() if name in BESIDE_MINILM[str(values["preset"])]}
 
+    @property
+    def reads_beside(self) -> bool:
+        """Whether MiniLM reads every turn, too, for heads of its own: beside a frozen language model."""
+        return self.scoring == "one_pass" and self.freeze_backbone
+
     def found_from(self, base: Path) -> Self:
         """A copy whose backbone, where it is a folder, is found from ``base``."""
         if self.backbone == MINILM:

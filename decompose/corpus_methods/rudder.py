@@ -83,7 +83,7 @@ class ReturnPredictor(RewardModel):
     """
 
     def __init__(self, config: RewardModelConfig, backbone: Backbone | None = None) -> None:
-        super().__init__(config, backbone)
+        super().__init__(config.model_copy(update={"beside": 0}), backbone)  # It has one reader.
         self.head = _RecurrentHead(config)
 
     def members(self, embeddings: Tensor) -> Tensor:

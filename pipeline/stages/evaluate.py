@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from apportion.evaluation.confidence_intervals.bootstrap import Missing
     from apportion.evaluation.figures.global_loss import Residuals
     from apportion.evaluation.inputs import TurnValues, Unjudged
+    from apportion.reward_model.settings import Scoring
 
 
 def _evaluate(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -126,8 +127,8 @@ def _controls(inputs: Inputs, config: Config, episodes: SplitEpisodes, scores: p
     test = episodes.of("test")
     state: Mapping[str, TurnValues] | Missing = Missing("what stands before a turn has no embedding of its own here")
     embeddings = inputs.table("embed", "embeddings")
-    if embeddings is not None and config.train_reward.scoring == "pooled":
-        state = _state_only(embeddings, scores, episodes)
+    if embeddings is not None and config.train_reward.scoring != "windowed":
+        state = _state_only(embeddings, scores, episodes, config.train_reward.scoring)
     return {"sentiment": _sentiment(test), "state_only": state}
 
 
@@ -144,24 +145,27 @@ def _sentiment(episodes: Sequence[Episode]) -> TurnValues | Missing:
     return {e.key: [tone(e.turns[position].text).compound for position in e.target_positions] for e in episodes}
 
 
-def _state_only(embeddings: pa.Table, scores: pa.Table, episodes: SplitEpisodes) -> dict[str, TurnValues]:
+def _state_only(
+    embeddings: pa.Table, scores: pa.Table, episodes: SplitEpisodes, scoring: Scoring
+) -> dict[str, TurnValues]:
     """What the turns before a held-out one foretell of each reward model's value of it.
 
     By a ridge on the mean of those turns' embeddings and on the last one's (the first and last third of a pooled
-    embedding), learnt from the same model's values of training turns, its seeds averaged.
+    embedding, or of MiniLM's beside a language model's states), learnt from the same model's values of training turns,
+    its seeds averaged.
     """
     import numpy as np
     import pyarrow.compute as pc
 
     from apportion.decompose.reactions.model import fit
-    from apportion.reward_model.network.embed import embedding_matrix
+    from apportion.reward_model.network.embed import context_part, embedding_matrix
 
     keys = (*EPISODE_KEY, "turn")
 
     def turns(table: pa.Table) -> list[tuple[Any, ...]]:
         return list(zip(*(table[name].to_pylist() for name in keys), strict=True))
 
-    history, _, last = np.split(embedding_matrix(embeddings), 3, axis=1)
+    history, _, last = np.split(context_part(embedding_matrix(embeddings), scoring), 3, axis=1)
     before = np.concatenate([history, last], axis=1).astype(np.float64)
     row_of = {turn: row for row, turn in enumerate(turns(embeddings))}
     training = episodes.sessions("train")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,9 +17,10 @@ from apportion.reward_model.context_fit import ContrastPairs, fit_context, weigh
 from apportion.reward_model.history_windows import HistoryWindows, history_windows
 from apportion.reward_model.learning.loop import Training
 from apportion.reward_model.model import RewardModel
+from apportion.reward_model.network.embed import CONTEXT
 from apportion.reward_model.state_baseline import StateBaseline
 
-MOST_PAIRS = 150
+MOST_PAIRS = 100
 """Turns of validation sessions that are read again in other contexts by a backbone that reads them together."""
 FIGURES = ("of 100 replies paid more than in another dialogue", "of 100 replies paid more than in one of the same task")
 
@@ -49,7 +51,8 @@ def _add_advantage(
     pairs = ContrastPairs.of(turns.contexts.numpy(), held, seed)
     if not model.pools_minilm:
         pairs = pairs.sample(MOST_PAIRS, seed)
-    own, away, beside = (turns.paid(pairs.turns, at) for at in (pairs.turns, pairs.other, pairs.same_task))
+    own = turns.paid_where_said(pairs.turns)
+    away, beside = (turns.paid(pairs.turns, at) for at in (pairs.other, pairs.same_task))
     shares = weigh_context(fit, turns.contexts, pairs, (own, away, beside), float(own.std()))
     model.context_fit = fit
     with torch.inference_mode():  # How well a reply fits hangs on the state, too.
@@ -67,6 +70,7 @@ class _AllTurns:
     stands: list[tuple[Episode, int]]
     places: list[int]
     contexts: Tensor
+    embed: Callable[[Tensor], Tensor]
 
     @classmethod
     def of(cls, training: Training, episodes: Sequence[Episode]) -> _AllTurns:
@@ -74,11 +78,12 @@ class _AllTurns:
         by_key = {episode.key: episode for episode in episodes}
         ordered = [by_key[key] for key in windows.keys]
         stands = [(episode, position) for episode in ordered for position in episode.target_positions]
-        if model.pools_minilm:
-            contexts = training.data.inputs.embed(model, torch.arange(len(stands)))
+        read = training.data.inputs.embed
+        if model.has_context:
+            contexts = read(model, torch.arange(len(stands)))[:, -CONTEXT:]
         else:
             contexts = model.context(history_windows(ordered, model.config.history_turns).pairs)
-        return cls(model, windows, stands, windows.places, contexts)
+        return cls(model, windows, stands, windows.places, contexts, partial(read, model))
 
     def of_sessions(self, rows: Sequence[int]) -> list[NDArray[np.int64]]:
         """The turns of the episodes ``rows``, an array a session."""
@@ -87,6 +92,13 @@ class _AllTurns:
             turns = range(self.windows.offsets[row], self.windows.offsets[row + 1])
             found.setdefault(self.windows.keys[row][0], []).extend(turns)
         return [np.array(turns, dtype=np.int64) for turns in found.values()]
+
+    @torch.inference_mode()
+    def paid_where_said(self, turns: NDArray[np.int64]) -> Tensor:
+        """What P turns are paid in their own places [shape=(P,)]."""
+        at = torch.from_numpy(turns)
+        scores = self.model.scores(self.embed(at), self.contexts[at], [self.places[i] for i in turns])
+        return torch.from_numpy(scores.advantage)
 
     def paid(self, replies: NDArray[np.int64], at: NDArray[np.int64]) -> Tensor:
         """What ``replies`` (P turns) are paid in the place of the turns ``at`` (P) [shape=(P,)]."""

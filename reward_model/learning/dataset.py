@@ -17,7 +17,7 @@ from apportion.reward_model.history_windows import HistoryWindows, history_windo
 from apportion.reward_model.learning.objective import Batch
 from apportion.reward_model.network.backbones import Backbone, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import embed_episodes, embedding_matrix
+from apportion.reward_model.network.embed import embed_as_told, embedding_matrix, width_of_heads
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.network.tokens import Encoded
 from apportion.reward_model.settings import RewardModelSettings, Scoring
@@ -142,7 +142,7 @@ def read_turns(episodes: Sequence[Episode], embeddings: pa.Table | None, setting
     check_device(settings.device)
     if settings.freeze_backbone:
         frozen = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
-        windows, vectors = embed_episodes(frozen, episodes, settings.history_turns)
+        windows, vectors = embed_as_told(frozen, episodes, settings)
         return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(vectors)), frozen.width)
     backbone = load_backbone(settings.backbone, settings.max_tokens, settings.scoring)
     if settings.lora_rank:
@@ -169,9 +169,7 @@ def _from_table(
     windows = history_windows([e for e in episodes if e.key in held], history_turns)
     rows = [_place(places, key, turn) for key, turn in turn_keys(windows)]
     matrix = embedding_matrix(embeddings)[np.array(rows, dtype=np.int64)]
-    # Of pooled turns a third stands for the turn before, which no head reads.
-    width = matrix.shape[1] // 3 * 2 if scoring == "pooled" else matrix.shape[1]
-    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), width)
+    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), width_of_heads(matrix, scoring))
 
 
 def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:

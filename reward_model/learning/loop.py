@@ -65,10 +65,11 @@ class Training:
     seed: int
 
     def bootstraps(self) -> Tensor:
-        """How often each head counts each of the S episodes (E, S) float: a bootstrap of the training sessions each.
+        """How often each head counts each of the S episodes (members, S) float: a bootstrap of the training sessions
+        each.
 
-        The first head counts every one of them once: alone, it is a model without an ensemble. All episodes of a
-        session count alike: they have the same turns.
+        The first head of a reader counts every one of them once: alone, it is a model without an ensemble. All episodes
+        of a session count alike: they have the same turns.
         """
         (train_rows, _), heads = self.rows, self.model.config.heads
         sessions = [self.data.history_windows.keys[row][0] for row in train_rows]
@@ -78,7 +79,7 @@ class Training:
         of_session = torch.from_numpy(np.concatenate([np.ones((1, number)), drawn])).float()
         counts = torch.zeros(heads, len(self.data))
         counts[:, list(train_rows)] = of_session[:, [place_of[session] for session in sessions]]
-        return counts
+        return counts.repeat(self.model.config.members // heads, 1)
 
     def fingerprint(self) -> str:
         """sha256 of what the result depends on: the state of another training must not be gone on from."""
@@ -212,7 +213,7 @@ def _train_epoch(run: _Run, epoch: int) -> float:
             # depends on another's.
             torch.autograd.backward(losses.sum() / terms / model.config.reward_scale**2)
         processes.sum_gradients(model.parameters())
-        torch.nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT * math.sqrt(model.config.heads))
+        torch.nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT * math.sqrt(model.config.members))
         run.optimizer.step()
         total += _sum_and_count(losses.mean(dim=1))
     return _mean(processes.sum(total))

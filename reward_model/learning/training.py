@@ -59,7 +59,7 @@ def predict_members(model: RewardModel, data: Dataset) -> Floats:
     model.eval()
     with torch.inference_mode():
         parts = [data.inputs.members(model, turns).double().numpy() for turns in _in_parts(data)]
-    return np.concatenate(parts) if parts else np.zeros((0, model.config.heads))
+    return np.concatenate(parts) if parts else np.zeros((0, model.config.members))
 
 
 def unseen(training: Training) -> Floats:
@@ -82,7 +82,7 @@ def score_turns(model: RewardModel, data: Dataset) -> TurnScores:
     pairs, places = windows.pairs, windows.places
     parts = [TurnScores(np.zeros(0), np.zeros(0), np.zeros(0))]
     with torch.inference_mode(), model.hurried():
-        contexts = None if model.pools_minilm or model.baseline is None else model.context(pairs)
+        contexts = None if model.has_context or model.baseline is None else model.context(pairs)
         for turns in _in_parts(data):
             own = slice(int(turns[0]), int(turns[-1]) + 1)
             embedded = embed(model, turns)

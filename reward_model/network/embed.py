@@ -13,12 +13,16 @@ from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, Session
 from apportion.reward_model.history_windows import HistoryWindows, Pair, history_windows, reply_text, said_by
 from apportion.reward_model.network.preflight import check_device
-from apportion.reward_model.settings import RewardModelSettings
+from apportion.reward_model.settings import MINILM, RewardModelSettings, Scoring
 
 if TYPE_CHECKING:
     from apportion.reward_model.network.backbones import Backbone
 
 Embeddings = NDArray[np.float32]
+TOKENS = 128
+"""Of each turn that MiniLM reads beside another backbone."""
+CONTEXT = 1152
+"""Numbers of MiniLM's embedding of a window: the history's mean, the reply, the turn before it."""
 T = TypeVar("T", bound=Hashable)
 
 
@@ -47,13 +51,47 @@ def embed_session(session: Session, rating_name: str | None, settings: RewardMod
     backbone = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).to(settings.device)
     episodes = session.episodes(rating_name)
     if settings.scoring != "pooled":
-        return EmbeddedSession(embedding_table(*embed_episodes(backbone, episodes, settings.history_turns)))
+        return EmbeddedSession(embedding_table(*embed_as_told(backbone, episodes, settings)))
     from apportion.reward_model.network.texts import embed_texts
 
     texts = [reply_text(turn.text) for turn in session.turns]
     vectors = embed_texts(backbone, texts)
     found = embed_episodes(backbone, episodes, settings.history_turns, dict(zip(texts, vectors, strict=True)))
     return EmbeddedSession(embedding_table(*found), pa.table({"embedding": _lists(vectors)}))
+
+
+def embed_as_told(
+    backbone: Backbone, episodes: Sequence[Episode], settings: RewardModelSettings
+) -> tuple[HistoryWindows, Embeddings]:
+    """`embed_episodes`, and where ``settings.reads_beside`` MiniLM's embeddings of the same windows beside them."""
+    windows, embeddings = embed_episodes(backbone, episodes, settings.history_turns)
+    if not settings.reads_beside:
+        return windows, embeddings
+    unique, places = _distinct(windows.pairs)
+    beside = embed_windows(minilm_beside(), unique)[np.array(places, dtype=np.int64)]
+    return windows, np.concatenate([embeddings, beside], axis=1)
+
+
+def minilm_beside(exact: bool = False) -> Backbone:
+    """What reads single turns beside another backbone; ``exact`` as `network.backbones.frozen_backbone` has it."""
+    from apportion.reward_model.network.backbones import frozen_backbone
+
+    return frozen_backbone(MINILM, TOKENS, "pooled", exact=exact)
+
+
+def width_of_heads(matrix: Embeddings, scoring: Scoring) -> int:
+    """How many of an embedding's numbers are the backbone's own, which its heads read.
+
+    Of pooled turns a third stands for the turn before, which no head reads; a language model's states have MiniLM's
+    embedding beside them.
+    """
+    width = int(matrix.shape[1])
+    return {"pooled": width // 3 * 2, "windowed": width, "one_pass": width - CONTEXT}[scoring]
+
+
+def context_part(matrix: Embeddings, scoring: Scoring) -> Embeddings:
+    """What is read of single turns in embeddings that are pooled or of one pass: history's mean, reply, turn before."""
+    return matrix if scoring == "pooled" else matrix[:, -CONTEXT:]
 
 
 def embed_episodes(

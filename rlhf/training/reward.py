@@ -53,7 +53,7 @@ class ModelReward:
     def __init__(self, folder: Path, device: Device = "cpu", sd_penalty: float = 0.0) -> None:
         self._model = RewardModel.from_pretrained(folder)
         self._sd_penalty = sd_penalty
-        if sd_penalty and self._model.config.heads == 1:
+        if sd_penalty and self._model.config.members == 1:
             raise InputError(
                 f"align.sd_penalty = {sd_penalty:g}: the reward model {folder} has one head, so its scores have no sd. "
                 "Set sd_penalty to 0, or train the model again with train_reward.heads = 5."

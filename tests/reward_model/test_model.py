@@ -23,7 +23,9 @@ def random_head(settings: RewardModelSettings, width: int = 32, **scale: float) 
     model = RewardModel.new(settings, width, 0, backbone, **scale)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(1)
-        model.head.last_weight.normal_()
+        for name, weight in model.head.named_parameters():
+            if name.endswith("last_weight"):
+                weight.normal_()
     return model
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from apportion.reward_model.learning.loop import Training
 from apportion.reward_model.learning.objective import TurnMSE
 from apportion.reward_model.learning.training import predict, train
 from apportion.reward_model.model import RewardModel
-from apportion.reward_model.network.embed import embed_session
+from apportion.reward_model.network import embed
+from apportion.reward_model.network.embed import CONTEXT, embed_session
 from tests.reward_model.test_model import MESSAGES, SAID, random_head
 from tests.reward_model.tiny import CAUSAL, episode, ignore, planted, save_tiny, small, values_of
 
@@ -45,7 +47,7 @@ def test_rewards_are_those_of_each_prefix_read_anew(causal: Path) -> None:
 
 def test_windows_that_hold_the_whole_dialogue_give_the_same(causal: Path) -> None:
     """The head is given the mean over a turn's tokens, and the state where it is answered, of a text without asides."""
-    model = one_pass(causal).eval()
+    model = one_pass(causal, freeze_backbone=False).eval()
     backbone, head = model.backbone, model.of_embeddings
     said = [("B" if who == "bot" else "A", text) for who, text in SAID]
     expected = []
@@ -145,11 +147,33 @@ def test_tables_of_embeddings_hold_what_one_pass_gives(causal: Path) -> None:
         encoded.history_windows.keys == direct.history_windows.keys
         and encoded.history_windows.turns == direct.history_windows.turns
     )
-    assert torch.equal(encoded.inputs.embeddings, direct.inputs.embeddings)  # type: ignore[attr-defined]
+    found, read = encoded.inputs.embeddings, direct.inputs.embeddings  # type: ignore[attr-defined]
+    assert torch.equal(found[:, :32], read[:, :32]) and found.shape[1] == 32 + CONTEXT
+    # MiniLM in bfloat16 rounds by what stands beside a text.
+    torch.testing.assert_close(found, read, rtol=0, atol=0.02)
+
+
+def test_beside_a_frozen_language_model_minilm_has_as_many_heads(causal: Path) -> None:
+    """Each reader's heads see their own reader alone, and the spread is over all."""
+    model, trained = one_pass(causal, heads=3).eval(), one_pass(causal, heads=3, freeze_backbone=False)
+    rows = torch.randn(5, 32 + CONTEXT, generator=torch.Generator().manual_seed(0))
+    members = model.members(rows)
+    assert members.shape == (5, model.config.members) == (5, 6) and trained.config.members == 3
+    other_states, other_texts = rows.clone(), rows.clone()
+    other_states[:, :32] += 1.0 + rows[:, 1:33]
+    other_texts[:, 32:800] += 1.0 + rows[:, 33:801]
+    assert torch.equal(model.members(other_states)[:, 3:], members[:, 3:])
+    assert torch.equal(model.members(other_texts)[:, :3], members[:, :3])
+    assert not torch.equal(model.members(other_states)[:, :3], members[:, :3])
+    assert not torch.equal(model.members(other_texts)[:, 3:], members[:, 3:])
+    scores = model.scores(rows, None, [0] * 5)
+    np.testing.assert_allclose(scores.sd, members.double().std(dim=1).detach(), rtol=1e-6)
+    np.testing.assert_allclose(scores.reward, members.double().mean(dim=1).detach(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("frozen", [True, False])
-def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path) -> None:
+def test_a_model_is_trained_on_what_it_will_read(frozen: bool, causal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "minilm_beside", partial(embed.minilm_beside, exact=True))
     settings = small(
         causal,
         scoring="one_pass",
