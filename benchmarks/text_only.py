@@ -1,6 +1,6 @@
 """Claim: a reward model that foretells reactions agrees with people more than one that mix's rewards teach.
 
-Run: python -m benchmarks.text_only SGD ReDial ConTurE [--backbone smollm2] [--only TEACHER ...] [--ridge]
+Run: python -m benchmarks.text_only SGD ReDial ConTurE [--backbone smollm2] [--only TEACHER ...] [--reader heads ridge]
 
 What reads the dialogue up to the turn alone, each turn judged by what four folds of five taught (the fold after it
 stops the training). Within-session Spearman with people's mean label, as in `benchmarks.sources`. Teachers: `before`
@@ -9,7 +9,7 @@ stops the training). Within-session Spearman with people's mean label, as in `be
 folds: the ceiling, the one row that reads any), and `llm` where replies are recorded (60 sessions). A row has the raw
 reward and what a policy is paid (`advantage`), the mean correlation of both with the place and with `state only` (a
 ridge from the dialogue before the turn to the predicted reaction's teacher), and paired gains over the first teacher of
---only and over the controls: VADER of the turn, place, length, state only. --ridge adds a ridge as reader, of several
+--only and over the controls: VADER of the turn, place, length, state only. `--reader ridge` is a ridge on several
 inputs. --kept keeps what was read. No peer does this.
 """
 
@@ -315,17 +315,19 @@ def main(given: argparse.Namespace, name: str) -> None:
         kept = np.load(given.against / f"{name}-minilm-before.npz")
         first = {f"before, {kind}": kept[kind] for kind in ("reward", "advantage")}
     for teacher in given.only:
-        alone = settings.model_copy(update={"heads": 1}) if teacher == "before" else settings
-        found = study.trained(teacher, alone, study.embeddings)
         others = controls | first
-        study.tell(f"{teacher}, {given.backbone}", found, others, controls["state only"])
-        if teacher == given.only[0] and not given.against:
-            first = {f"{teacher}, {kind}": found[kind] for kind in ("reward", "advantage")}
-        if given.out:
-            np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
-        if given.ridge:
+        if "ridge" in given.reader:
             for inputs, read in study.readings().items():
-                study.tell(f"{teacher}, ridge, {inputs}", {"reward": study.ridge(teacher, read)}, {}, None)
+                row = f"{teacher}, ridge on {given.backbone}, {inputs}"
+                study.tell(row, {"reward": study.ridge(teacher, read)}, others, controls["state only"])
+        if "heads" in given.reader:
+            alone = settings.model_copy(update={"heads": 1}) if teacher == "before" else settings
+            found = study.trained(teacher, alone, study.embeddings)
+            study.tell(f"{teacher}, {given.backbone}", found, others, controls["state only"])
+            if teacher == given.only[0] and not given.against:
+                first = {f"{teacher}, {kind}": found[kind] for kind in ("reward", "advantage")}
+            if given.out:
+                np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
 
 
 if __name__ == "__main__":
@@ -336,6 +338,8 @@ if __name__ == "__main__":
     parser.add_argument("--against", type=Path, help="a folder of --out that has the values of `before`")
     parser.add_argument("--backbone", default="minilm")
     parser.add_argument("--only", nargs="+", choices=TEACHERS, default=TEACHERS)
-    parser.add_argument("--ridge", action="store_true", help="a ridge as reader, too, of several inputs")
+    parser.add_argument(
+        "--reader", nargs="+", choices=("heads", "ridge"), default=["heads"], help="ridge: three inputs"
+    )
     for corpus_name in parser.parse_args().corpora:
         main(parser.parse_args(), corpus_name)
