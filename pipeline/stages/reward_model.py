@@ -34,8 +34,9 @@ def _embed(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
 
 def _embed_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
-    parts = {"parts": 3} if config.train_reward.scoring == "pooled" else {}
-    values = {**config.train_reward.in_key(), **parts, **reading_of(config.train_reward.backbone)}
+    how = config.train_reward
+    parts: dict[str, Any] = {"parts": 3} if how.scoring == "pooled" else {"beside": MINILM} if how.reads_beside else {}
+    values = {**how.in_key(), **parts, **reading_of(how.backbone)}
     return {"rating": config.rating, "threads": config.run.threads, **values}
 
 
