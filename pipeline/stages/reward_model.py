@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
+from apportion.corpus.targets import as_if_rated, credited
 from apportion.decompose.method import ObjectiveMethod, PredictedReaction
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import taught_by
@@ -58,17 +60,48 @@ def _distilled(inputs: Inputs, config: Config, work: Work) -> tuple[pa.Table, pa
     from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 
     name, seed, offset = name_of(inputs.unit), seed_of(inputs.unit), None
-    data = _training_data(inputs, config)
+    data, unscored = _training_data(inputs, config), frozenset[str]()
     if isinstance(taught_by(name).method, PredictedReaction):
+        data, unscored = with_unscored(data, inputs.sessions, config)
         rewards = reaction_worth(name, data, TrainingConfig(config.decompose, config.train_reward, seed))
     else:
         (projected,) = inputs.artifacts("rewards")
         rewards, offset = projected.table("rewards"), float(projected.document("projection")["score_offset"])
-    lesson = Lesson(rewards, data.episodes, data.embeddings, offset)
+    lesson = Lesson(rewards, data.episodes, data.embeddings, offset, unscored)
     trained = train_reward_model(
         lesson, config.train_reward, seed, work.out / "model", work.progress, work.training_state
     )
     return trained.scores, trained.history, trained.score_offset
+
+
+def with_unscored(
+    data: TrainingData, sessions: Sequence[Session], config: Config
+) -> tuple[TrainingData, frozenset[str]]:
+    """The data and the sessions of ``policy`` that nobody scored, seen as if whom the scores credit had been rated."""
+    import pyarrow as pa
+
+    from apportion.corpus.splits.splits import HOME, SplitEpisodes
+    from apportion.decompose.reactions.extract import read_session
+    from apportion.reward_model.network.embed import embed_session
+
+    whom, free = credited(sessions, config.rating), data.episodes.sessions(HOME)
+    found: list[Session] = []
+    for session in sessions:
+        if session.session_id in free and not session.episodes(config.rating):
+            bare = replace(session, ratings=())
+            found += [as_if_rated(bare, speaker) for speaker in whom.speakers(session.turns)[:1]]
+    found = [session for session in found if any(episode.target_turns for episode in session.episodes())]
+    if not found or data.reactions is None:
+        return data, frozenset()
+    reactions = [data.reactions, *(read_session(session, None, config.decompose.reaction) for session in found)]
+    embeddings = data.embeddings
+    if embeddings is not None:
+        read = (embed_session(session, None, config.train_reward).embeddings for session in found)
+        embeddings = pa.concat_tables([embeddings, *read])
+    seen = tuple(episode for session in found for episode in session.episodes())
+    every = SplitEpisodes((*data.episodes.all, *seen), data.episodes.splits)
+    more = replace(data, episodes=every, embeddings=embeddings, reactions=pa.concat_tables(reactions))
+    return more, frozenset(session.session_id for session in found)
 
 
 def _training_data(inputs: Inputs, config: Config) -> TrainingData:
@@ -130,6 +163,8 @@ def _train_reward_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
         settings |= {"target": config.decompose.target}
     if direct or isinstance(method, PredictedReaction):
         settings |= {"own": settings_identity(method, config.decompose)}
+    if isinstance(method, PredictedReaction):
+        settings |= {"unscored": "taught"}
     return settings
 
 

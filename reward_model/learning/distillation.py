@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
@@ -52,13 +53,15 @@ class Lesson:
     all of them are scored. ``embeddings``: of all turns, for a frozen backbone
     (`apportion.reward_model.network.embed.embed_session`); made here where it is None. ``score_offset``: what a
     predicted session score adds to the sum of its rewards; None for values in units of their own, which the training
-    sessions' scores bring to a level (`apportion.reward_model.learning.calibration`).
+    sessions' scores bring to a level (`apportion.reward_model.learning.calibration`). ``unscored``: Sessions that
+    nobody scored and that are learnt from beside those of ``train``; they get no scores, and set no level.
     """
 
     rewards: pa.Table
     episodes: SplitEpisodes
     embeddings: pa.Table | None = None
     score_offset: float | None = 0.0
+    unscored: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +109,9 @@ def train_reward_model(
     model, data = training.model, training.data
     figures = training_figures(learnt.history, training)
     if lesson.score_offset is None:
-        centre, factor, offset = level(data.history_windows, values, lesson.episodes, training.rows[0])
+        keys = data.history_windows.keys
+        scored = [row for row in training.rows[0] if keys[row][0] not in lesson.unscored]
+        centre, factor, offset = level(data.history_windows, values, lesson.episodes, scored)
         values = factor * (values - centre)
         mean, scale = factor * (model.config.reward_mean - centre), factor * model.config.reward_scale
         update = {"reward_mean": mean, "reward_scale": scale, "score_offset": offset}
@@ -115,6 +120,8 @@ def train_reward_model(
     remember_domain(training, lesson.episodes.all)
     model.save_pretrained(out, figures)
     scores = turn_values(data.history_windows, score_turns(model, data)._asdict(), method, taught_seed)
+    if lesson.unscored:
+        scores = scores.filter(pc.invert(pc.is_in(scores["session_id"], pa.array(sorted(lesson.unscored)))))
     return TrainedRewardModel(scores, history_table(learnt.history), model.config.score_offset)
 
 
@@ -129,9 +136,11 @@ def learn(
     turn_rewards = _rewards_of_turns(windows, lesson.rewards)
     data = Dataset(windows, encoded.inputs, turn_rewards=turn_rewards)
     rewarded = {row for row in range(len(data)) if not torch.isnan(turn_rewards[_turns(windows, row)]).all()}
-    train_rows = [row for row in rows_of_split(windows, episodes.splits, "train") if row in rewarded]
+    taught = rows_of_split(windows, episodes.splits, "train")
+    taught += [row for row, key in enumerate(windows.keys) if key[0] in lesson.unscored]
+    train_rows = [row for row in taught if row in rewarded]
     validation_rows = [row for row in rows_of_split(windows, episodes.splits, "validation") if row in rewarded]
-    if not train_rows and rows_of_split(windows, episodes.splits, "train"):
+    if not train_rows and taught:
         raise UnitError(
             f"no training session has rewards of {method!r} to learn from: they held nothing to judge by, or "
             "are in the quarantine table. Leave the method out, or give it what it needs (faces, replies)."

@@ -1,7 +1,15 @@
+import pyarrow as pa
+
+from apportion.corpus.schema import SPLITS
+from apportion.corpus.session import Session
+from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.decompose.corpus_methods.trained_network import TrainingData
+from apportion.decompose.reactions.extract import read_session
 from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.stages.decompose import FIT
-from apportion.pipeline.stages.reward_model import EMBED, TRAIN_REWARD
-from tests.pipeline.stages.planned import config, plan
+from apportion.pipeline.stages.reward_model import EMBED, TRAIN_REWARD, with_unscored
+from apportion.reward_model.network.embed import embed_session
+from tests.pipeline.stages.planned import config, plan, session
 
 
 def test_a_trained_backbone_needs_no_embeddings():
@@ -30,6 +38,25 @@ def test_one_model_for_all_methods_is_taught_by_reactions_and_reads_no_rewards()
         "react",
         "features",
     }
+
+
+def test_replies_in_sessions_that_nobody_scored_teach_where_they_are_the_policy_s():
+    how = config(("predicted-reaction",))
+    sessions = (session("a"), session("b", rated=False), session("c", rated=False), Session("d", ()))
+    names = {"a": "train", "b": "policy", "c": "test", "d": "policy"}
+    splits = pa.Table.from_pylist([{"session_id": n, "split": of} for n, of in names.items()], schema=SPLITS.arrow)
+    read = embed_session(sessions[0], "mood", how.train_reward).embeddings
+    reactions = read_session(sessions[0], "mood", how.decompose.reaction)
+    given = TrainingData(SplitEpisodes(sessions[0].episodes("mood"), splits), read, reactions=reactions)
+    data, unscored = with_unscored(given, sessions, how)
+    assert unscored == {"b"}
+    assert [(e.session_id, e.rating.target, e.is_rated) for e in data.episodes.all] == [
+        ("a", "bot", True),
+        ("b", "bot", False),
+    ]
+    for table in (data.embeddings, data.reactions):
+        assert table is not None and table["session_id"].to_pylist() == ["a", "b"]
+    assert with_unscored(given, sessions[:1], how) == (given, frozenset())
 
 
 def test_the_rewards_taught_a_model_are_those_of_its_method_alone():

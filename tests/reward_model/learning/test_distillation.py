@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,28 @@ def test_values_in_units_of_their_own_are_brought_to_the_level_of_the_scores(tmp
     assert np.mean(sums[:18]) + config["score_offset"] == pytest.approx(
         np.mean(scores), abs=0.2 * np.std(scores) + 1e-6
     )
+
+
+def test_sessions_that_nobody_scored_teach_and_set_no_level(tmp_path: Path) -> None:
+    """Their scores, which are nobody's, are put far off; without them the same sessions are merely scored."""
+    splits = splits_of(EPISODES)
+    some = [e.session_id for e in EPISODES[:18]][9:]
+    rows = splits.to_pylist()
+    names = ["policy" if row["session_id"] in some else row["split"] for row in rows]
+    policy = splits.set_column(1, "split", pa.array(names))
+    nobodys = [replace(e, rating=replace(e.rating, score=1e6)) if e.session_id in some else e for e in EPISODES]
+    found = {}
+    for name, unscored in (("alone", ()), ("beside", some)):
+        episodes = SplitEpisodes(nobodys, policy)
+        lesson = Lesson(
+            rewards_of(EPISODES, values_of(EPISODES)), episodes, signal_embeddings(EPISODES), None, frozenset(unscored)
+        )
+        made = train_reward_model(lesson, small(epochs=5), 0, tmp_path / name, ignore)
+        found[name] = {row["session_id"] for row in made.scores.to_pylist()}
+        card = (tmp_path / name / "README.md").read_text()
+        assert f"| training episodes | {9 + len(unscored)} |" in card
+        assert abs(made.score_offset) < 100
+    assert found["alone"] == {e.session_id for e in EPISODES} and found["alone"] - found["beside"] == set(some)
 
 
 def test_no_training_session_is_said(tmp_path: Path) -> None:
