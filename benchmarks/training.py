@@ -44,6 +44,8 @@ SHAPES: dict[str, tuple[str, int, dict[str, Any]]] = {
     "bart-large, all layers": ("bart-large", BIG_COUNT, BIG),
     "bart-large, all layers, checkpointing": ("bart-large", BIG_COUNT, {**BIG, "gradient_checkpointing": True}),
     "bart-large, all layers, bfloat16": ("bart-large", BIG_COUNT, {**BIG, "precision": "bfloat16"}),
+    "e5-small, frozen": ("e5-small", 24, {}),
+    "smollm2, frozen": ("smollm2", 8, {"scoring": "one_pass", "max_tokens": 512}),
     "smollm2, LoRA": ("smollm2", 8, {**SMOLLM2, "batch_size": 4}),
 }
 TURNS = 8
@@ -159,7 +161,7 @@ if __name__ == "__main__":
         chosen = [arguments.only] if arguments.only else list(SHAPES)
         if any(SHAPES[name][0] == "bart-large" for name in chosen):
             save_bart(Path(folder))
-        folders = {"minilm": "minilm", "bart-large": folder, "smollm2": arguments.smollm2}
+        folders = {"minilm": "minilm", "e5-small": "e5-small", "bart-large": folder, "smollm2": arguments.smollm2}
         for name in (name for name in chosen if folders[SHAPES[name][0]]):
             backbone = folders[SHAPES[name][0]]
             command = [sys.executable, "-m", "benchmarks.training", "--only", name, "--backbone", backbone]
