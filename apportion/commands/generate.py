@@ -25,7 +25,7 @@ WINDOW_OPTIONS = (
     click.option("--max-context-tokens", type=int, metavar="N", help="Longest prompt.  [default: as trained]"),
     click.option("--max-new-tokens", type=int, metavar="N", help="Longest response.  [default: as trained]"),
     click.option(
-        "--temperature", type=float, metavar="T", help="0: always the likeliest token.  [default: as trained]"
+        "--temperature", type=float, metavar="T", help="0: the most likely token each time.  [default: as trained]"
     ),
     click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where the policies run.  [default: cpu]"),
     click.option(
@@ -73,9 +73,7 @@ CONTEXT_OPTIONS = (
     help="How the table is written.  [default: by --out's suffix, else parquet]",
 )
 @click.option("--best-of", multiple=True, type=int, metavar="N", help="Draw N replies, keep the best; may be repeated.")
-@click.option(
-    "--reward-model", type=click.Path(path_type=Path), metavar="FOLDER", help="By which.  [default: the run's]"
-)
+@click.option("--reward-model", type=click.Path(path_type=Path), metavar="FOLDER", help="By which; else the run's.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the draws.")
 @click.option("--blind", is_flag=True, help="Call the policies A, B, ... anew in every context; a key file says who.")
 @click.option("--batch", type=click.IntRange(min=1), default=16, show_default=True, help="Contexts at once.")
