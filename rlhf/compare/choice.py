@@ -239,7 +239,11 @@ def _reward_beside(policies: Mapping[str, str], called: Called) -> Path:
     found = sorted(path for path in beside.iterdir() if path.is_dir()) if beside else []
     if len(found) == 1:
         return found[0]
-    there = f"{beside} holds {', '.join(path.name for path in found) or 'none'}" if beside else "no run beside a policy"
+    there = (
+        f"{beside} holds {', '.join(path.name for path in found) or 'none'}"
+        if beside
+        else f"no {REWARD_MODELS} beside a policy"
+    )
     raise InputError(
         f"{called('best_of')}: no one reward model to choose the best reply by ({there}). Name the folder of one with "
         f"{called('reward_model')}."

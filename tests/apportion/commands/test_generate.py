@@ -148,9 +148,11 @@ def test_best_of_n_of_a_bare_model_asks_for_its_reward_model_and_hides_n_where_i
 ):
     out = tmp_path / "r.csv"
     bare = (save_model(tmp_path / "models" / "m"), corpus, "--max-context-tokens", 96, "--contexts", 2)
-    run.refuses(capsys, "no run beside a policy). Name the folder of one with --reward-model", *bare, "--best-of", 2)
+    run.refuses(
+        capsys, "no reward_models beside a policy). Name the folder of one with --reward-model", *bare, "--best-of", 2
+    )
     given = ("--best-of", 1, "--best-of", 2, "--blind", "--out", out, "--reward-model")
-    run.refuses(capsys, "no such file", *bare, *given, tmp_path)
+    run.refuses(capsys, "configuration cannot be read", *bare, *given, tmp_path)
     assert run(capsys, *bare, *given, reward)[0] == 0
     assert out.read_text().splitlines()[0] == ",".join(RESPONSES.arrow.names)
     assert "m best of 2" in (tmp_path / "r.key.csv").read_text() and "best of" not in out.read_text()
@@ -254,7 +256,10 @@ def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, p
         (["--best-of", "0"], "--best-of 0: give 1 or more replies"),
         (["--best-of", "2", "--temperature", "0"], "with --temperature 0 all replies are the same. Raise it"),
         (["--reward-model", "x"], "--reward-model is for --best-of: add that, or leave it out"),
-        (["--best-of", "2"], "--best-of: no one reward model to choose the best reply by (no run beside a policy)"),
+        (
+            ["--best-of", "2"],
+            "--best-of: no one reward model to choose the best reply by (no reward_models beside a policy)",
+        ),
         (["--split", "validation"], "no session is in the split 'validation'"),
         (["--target", "nobody"], "--target 'nobody': nobody of that name"),
         (["--max-context-tokens", "200"], "reads at most 128 tokens"),
