@@ -238,6 +238,18 @@ RESPONSES = _table(
 )
 """What policies answer, a row a context and policy. ``context`` is what was said before, one line a message; ``turn``
 is the number of the turn that the response stands in for."""
+BEST_RESPONSES = _table(
+    RESPONSES.name,
+    {
+        **dict(zip(RESPONSES.arrow.names, RESPONSES.arrow.types, strict=True)),
+        "best_of": WHOLE,
+        "candidates": WHOLE,
+        "reward": REAL,
+    },
+    RESPONSES.key,
+    (*RESPONSES.required, "best_of", "candidates", "reward"),
+)
+"""RESPONSES, each the best of ``best_of`` drawn ones: how many different ones these were, and what it is paid."""
 KEY = _table(
     "key",
     {"session_id": TEXT, "turn": WHOLE, "label": TEXT, "policy": TEXT},

@@ -16,7 +16,8 @@ class Algorithm:
     with trained adapters. ``reads``: Which of the settings that not every trainer reads it does read; ``lora.dropout``
     is one of them. ``paper``: Authors and year. ``needs_reward``: Whether replies are sampled and scored; else it
     learns the targets' own turns. ``by_trl``: Whether one of TRL's trainers runs it: batches divide evenly, no adapter
-    on lm_head, no DeepSpeed.
+    on lm_head, no DeepSpeed. ``keeps_best``: Whether of each group only the best reply is learned from: a micro-batch
+    then holds whole groups.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Algorithm:
     paper: str = ""
     needs_reward: bool = True
     by_trl: bool = True
+    keeps_best: bool = False
 
 
 _REWARDED = frozenset(
@@ -76,6 +78,14 @@ ALGORITHMS: dict[str, Algorithm] = {
             "apportion.rlhf.trainers.grpo_rloo:train_rloo",
             _REWARDED | _GROUPS,
             paper="Ahmadian et al., 2024",
+        ),
+        Algorithm(
+            "raft",
+            "RAFT: of several replies to one context the best is learned as in SFT, round after round.",
+            "apportion.rlhf.trainers.grpo_rloo:train_raft",
+            (_REWARDED - {"clip"}) | _GROUPS,
+            paper="Dong et al., 2023",
+            keeps_best=True,
         ),
         Algorithm(
             "sft",

@@ -42,7 +42,7 @@ CHOSEN = (
 
 
 class AlignSettings(PresetSettings):
-    """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
+    """How a policy is fine-tuned: PPO, GRPO, RLOO or RAFT by a reward model of turns, or SFT on the target's turns."""
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "anyway", "reward_model", *CHOSEN})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
@@ -298,6 +298,11 @@ class AlignSettings(PresetSettings):
         if "num_generations" in reads and self.batch_size % (group := self.num_generations):
             size = f"batch_size {self.batch_size}"
             raise ValueError(f"{size} holds no whole number of groups of {group}; change num_generations")
+        if self.trainer.keeps_best and self.at_once % self.num_generations:
+            raise ValueError(
+                f"{self.algorithm}: a forward pass of {self.at_once} replies holds no whole number of groups of "
+                f"{self.num_generations}; change micro_batch_size or num_generations"
+            )
         if "max_turns" not in reads and self.max_turns > 1:
             fit = readers("max_turns", "or")
             raise ValueError(f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take {fit}, or 1 turn")

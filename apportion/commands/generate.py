@@ -72,6 +72,8 @@ CONTEXT_OPTIONS = (
     type=click.Choice(FORMATS),
     help="How the table is written.  [default: by --out's suffix, else parquet]",
 )
+@click.option("--best-of", multiple=True, type=int, metavar="N", help="Draw N replies, keep the best; may be repeated.")
+@click.option("--reward-model", type=click.Path(path_type=Path), metavar="FOLDER", help="By which; else the run's.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the draws.")
 @click.option("--blind", is_flag=True, help="Call the policies A, B, ... anew in every context; a key file says who.")
 @click.option("--batch", type=click.IntRange(min=1), default=16, show_default=True, help="Contexts at once.")
@@ -92,9 +94,8 @@ def generate_command(
     """Let POLICY answer in dialogues of CORPUS, in the place of the rated speaker: one response a context.
 
     POLICY is a folder that `apportion run --only align` wrote (RUN/policy), or any causal language model with a chat
-    template, by
-    folder or Hugging Face name. NAME=POLICY calls it NAME in the table. With --policy all of them answer the same
-    contexts. Stopped and run again it goes on; the same seed gives the same table.
+    template, by folder or Hugging Face name. NAME=POLICY calls it NAME in the table. With --policy all of them answer
+    the same contexts. Stopped and run again it goes on; the same seed gives the same table.
     """
     from apportion.rlhf.compare.choice import GenerationRequest, choose
 
@@ -111,11 +112,10 @@ def generate_command(
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     else:
         click.echo(generation.text())
-        responses = f"({generation.rows:,} responses)"
-        click.echo(f"{path}: {done} {responses}" if finished else f"wrote {path} {responses}")
+        click.echo(f"{f'{path}: {done}' if finished else f'wrote {path}'} ({generation.rows:,} responses)")
         if key:
             click.echo(f"the key is {key}: keep it from those who judge")
-        click.echo(f"next: {_next(path, key, len(generation.policies))}")
+        click.echo(f"next: {_next(path, key, generation.answering)}")
     if generation.sessions.failed:
         sys.exit(1)
 
@@ -133,7 +133,7 @@ def _place(out: Path | None, kind: str | None) -> Path:
 
 def _write(generation: Generation, path: Path, threads: int, quiet: bool) -> None:
     with shown_progress("generate", "responses", quiet, where=True) as progress:
-        progress(0, generation.rows)
+        progress(0, generation.drawn)
         try:
             generation.write(path, progress, threads)
         except OSError as error:

@@ -23,7 +23,9 @@ from apportion.foundation.files import at_home
 from apportion.foundation.progress import Progress
 from apportion.foundation.settings import problems
 from apportion.foundation.truncate import counted
+from apportion.reward_model.checkpoint import check_checkpoint
 from apportion.reward_model.corpus_scores import choose_episodes
+from apportion.rlhf.compare.best_of_n import divergence
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.rlhf.compare.generate import SamplingSettings, SharedContexts, fingerprint_of, generate, share_contexts
 from apportion.rlhf.compare.metadata import is_finished, key_path, note_path, noted_table
@@ -34,7 +36,7 @@ from apportion.rlhf.training.rng_state import quiet_transformers
 
 ALL = "all"
 """In place of a split: every session."""
-SPLITS_FILE = "splits.parquet"
+SPLITS_FILE, REWARD_MODELS = "splits.parquet", "reward_models"
 Called = Callable[[str], str]
 """What a caller calls a parameter, for errors: a command says by which option it is given."""
 
@@ -51,7 +53,8 @@ class GenerationRequest:
     once; changes bits. ``blind``: Whether the policies are called by letters, anew in every context. ``context_turns``,
     ``max_context_tokens``, ``max_new_tokens``, ``temperature``: Most turns and tokens of history, longest response, and
     how it is drawn (0: the most likely token each time); None takes what the first policy was trained with. ``device``,
-    ``dtype``: Where the policies run, and the number format of their weights.
+    ``dtype``: Where the policies run, and the number format of their weights. ``best_of``: Each n draws n replies and
+    keeps the best by the reward model in the folder ``reward_model``; None takes the only one of a policy's run.
     """
 
     contexts: int = 100
@@ -68,6 +71,8 @@ class GenerationRequest:
     temperature: float | None = None
     device: str | None = None
     dtype: str | None = None
+    best_of: Sequence[int] = ()
+    reward_model: Path | None = None
 
     def given(self, settings: type[Window | Placement]) -> dict[str, Any]:
         """The fields of ``settings`` that are asked for."""
@@ -101,7 +106,17 @@ class Generation:
     @property
     def rows(self) -> int:
         """How many responses there are to be."""
-        return len(self.contexts.shown) * len(self.policies)
+        return len(self.contexts.shown) * self.answering
+
+    @property
+    def drawn(self) -> int:
+        """How many replies are drawn for them."""
+        return len(self.contexts.shown) * len(self.policies) * self.sampling.drawn
+
+    @property
+    def answering(self) -> int:
+        """How many policies the table tells apart: each n of a policy's best-of-n is one."""
+        return sum(len(self.sampling.called(name)) for name in self.policies)
 
     def key_path(self, out: Path) -> Path | None:
         """Where the key to the table ``out`` is; None where it is not blind."""
@@ -139,6 +154,10 @@ class Generation:
         contexts = self.contexts
         room = f", {contexts.no_room} for which another policy has no room" if contexts.no_room else ""
         lines = [f"{len(contexts.shown):,} contexts of {contexts.sessions:,} sessions, out of {contexts.first}{room}"]
+        if self.sampling.reward_model is not None:
+            known = (f"{n} ({divergence(n):.2f})" for n in self.sampling.best_of)
+            model = self.sampling.reward_model.resolve().name
+            lines.append(f"best of {', '.join(known)} by {model}; in brackets, the most nats from the policy")
         lines += [f"note: {note}" for note in self.sessions.notes]
         return "\n".join([*lines, *(f"failed: {name}: {cause}" for name, cause in self.sessions.failed.items())])
 
@@ -151,6 +170,7 @@ class Generation:
             "of_all": contexts.of_all,
             "sessions": contexts.sessions,
             "policies": list(self.policies),
+            "best_of": {n: divergence(n) for n in self.sampling.best_of},
             "without_history": contexts.first.empty,
             "continued": contexts.first.continued,
             "over_long": contexts.first.over_long,
@@ -169,8 +189,10 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
     caller calls a parameter of `choose`, `GenerationRequest` or `Generation.check_free`, for errors. Raises InputError:
     A policy, session, split or window that cannot be used.
     """
-    sources = name_policies(policies, wanted.blind, called)
+    best_of = tuple(sorted(set(wanted.best_of)))
+    sources = name_policies(policies, wanted.blind, called, max(1, len(best_of)))
     window, temperature = choose_window(next(iter(sources.values())), wanted, called)
+    reward_model = choose_reward(best_of, sources, temperature, wanted.reward_model, called)
     sessions = choose_sessions(Corpus.open(corpus), sources, wanted, called)
     placement = choose_placement(wanted, called)
     contexts = _contexts(sessions, sources, window, wanted.contexts)
@@ -181,12 +203,55 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
             f"{''.join(f'; {note}' for note in sessions.notes)}. Raise {called('max_context_tokens')}, or choose other "
             f"sessions with {called('split')}."
         )
-    sampling = SamplingSettings(window, placement, temperature, wanted.seed, wanted.batch, wanted.blind)
+    drawn = (temperature, wanted.seed, wanted.batch, wanted.blind, best_of, reward_model)
+    sampling = SamplingSettings(window, placement, *drawn)
     return Generation(sources, contexts, sampling, sessions)
 
 
-def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> dict[str, str]:
-    """Where each policy is, by its name."""
+def choose_reward(
+    best_of: Sequence[int],
+    policies: Mapping[str, str],
+    temperature: float | None,
+    given: Path | None,
+    called: Called = str,
+) -> Path | None:
+    """The folder of the reward model that the best replies are chosen by; None where the first one is taken.
+
+    Raises InputError: an n that cannot be, replies that are all the same, or no reward model, or several.
+    """
+    if not best_of:
+        if given is None:
+            return None
+        raise InputError(f"{called('reward_model')} is for {called('best_of')}: add that, or leave it out.")
+    if best_of[0] < 1:
+        raise InputError(f"{called('best_of')} {best_of[0]}: give 1 or more replies, of which the best is kept.")
+    if temperature is None and best_of[-1] > 1:
+        raise InputError(
+            f"{called('best_of')} {best_of[-1]}: with {called('temperature')} 0 all replies are the same. Raise it."
+        )
+    folder = given or _reward_beside(policies, called)
+    check_checkpoint(folder)
+    return folder
+
+
+def _reward_beside(policies: Mapping[str, str], called: Called) -> Path:
+    beside = _beside(policies, REWARD_MODELS)
+    found = sorted(path for path in beside.iterdir() if path.is_dir()) if beside else []
+    if len(found) == 1:
+        return found[0]
+    there = (
+        f"{beside} holds {', '.join(path.name for path in found) or 'none'}"
+        if beside
+        else f"no {REWARD_MODELS} beside a policy"
+    )
+    raise InputError(
+        f"{called('best_of')}: no one reward model to choose the best reply by ({there}). Name the folder of one with "
+        f"{called('reward_model')}."
+    )
+
+
+def name_policies(given: Sequence[str], blind: bool, called: Called = str, each: int = 1) -> dict[str, str]:
+    """Where each policy is, by its name; in the table each stands for ``each`` of them."""
     sources: dict[str, str] = {}
     for text in given:
         name, equals, source = ("", "", "") if at_home(text).is_dir() else text.partition("=")
@@ -201,9 +266,9 @@ def name_policies(given: Sequence[str], blind: bool, called: Called = str) -> di
         if name in sources:
             raise InputError(f"two policies are called {name!r}. Give one of them a name of its own: NAME=POLICY.")
         sources[name] = source
-    if blind and not 1 < len(sources) <= len(LETTERS):
+    if blind and not 1 < len(sources) * each <= len(LETTERS):
         raise InputError(
-            f"{called('blind')} with {len(sources)} policies: it needs 2 to {len(LETTERS)}. Add some with "
+            f"{called('blind')} with {len(sources) * each} policies: it needs 2 to {len(LETTERS)}. Add some with "
             f"{called('policies')}."
         )
     return sources
@@ -259,7 +324,7 @@ def _sessions_of_split(
     names = corpus.session_ids()
     if wanted.split == ALL:
         return names, []
-    path = wanted.splits_file or _splits_beside(policies)
+    path = wanted.splits_file or _beside(policies, SPLITS_FILE)
     table = _read_splits(path, called) if path else _default_splits(corpus, wanted.rating, called)
     split_of = dict(zip(table["session_id"].to_pylist(), table["split"].to_pylist(), strict=True))
     chosen = [name for name in names if split_of.get(name) == wanted.split]
@@ -281,13 +346,14 @@ def _sessions_of_split(
     return chosen, [] if path else [note]
 
 
-def _splits_beside(policies: Mapping[str, str]) -> Path | None:
+def _beside(policies: Mapping[str, str], name: str) -> Path | None:
+    """What of a run is called ``name``, by the first policy's folder that has it beside it."""
     for source in policies.values():
         folder = at_home(source)
         if folder.is_dir():
             for place in (folder, *folder.resolve().parents[:2]):
-                if (place / SPLITS_FILE).is_file():
-                    return place / SPLITS_FILE
+                if (place / name).exists():
+                    return place / name
     return None
 
 

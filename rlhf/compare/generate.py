@@ -1,4 +1,4 @@
-"""One response per context and policy, batch by batch; a run that was stopped goes on where it stood."""
+"""One response per context and policy, or the best of several; a run that was stopped goes on where it stood."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import torch
 
-from apportion.corpus.schema import KEY, RESPONSES
+from apportion.corpus.schema import BEST_RESPONSES, KEY, RESPONSES, TableSchema
 from apportion.corpus.session import Episode
 from apportion.foundation.files import place_file, write_atomically
 from apportion.foundation.model_hub.names import model_digest
@@ -22,6 +22,7 @@ from apportion.reward_model.score_journal import open_journal
 from apportion.rlhf.compare.blind import blinded
 from apportion.rlhf.compare.metadata import key_path, note_path, note_text
 from apportion.rlhf.compare.responses import context_text, write_rows
+from apportion.rlhf.compare.win_rate import scored_context
 from apportion.rlhf.policy.contexts import (
     ContextSet,
     DialogueContext,
@@ -35,6 +36,7 @@ from apportion.rlhf.policy.folder import open_policy
 from apportion.rlhf.policy.loading import Policy, oom_advice
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
+from apportion.rlhf.training.reward import ModelReward, Reward, finite_scores
 from apportion.rlhf.training.rng_state import quiet_transformers
 
 if TYPE_CHECKING:
@@ -99,6 +101,8 @@ class SamplingSettings:
     """How responses are drawn.
 
     ``temperature`` goes before the window's; None takes the most likely token each time. ``batch`` changes bits.
+    ``best_of``: for each n of them a response is the best of the first n drawn, by the reward model in the folder
+    ``reward_model``; none: the first is the response.
     """
 
     window: Window
@@ -107,6 +111,23 @@ class SamplingSettings:
     seed: int
     batch: int
     blind: bool
+    best_of: tuple[int, ...] = ()
+    reward_model: Path | None = None
+
+    @property
+    def drawn(self) -> int:
+        """Replies drawn to a context."""
+        return max(self.best_of, default=1)
+
+    @property
+    def schema(self) -> TableSchema:
+        """Of the table; where it is blind, n would tell who is who."""
+        return BEST_RESPONSES if self.best_of and not self.blind else RESPONSES
+
+    def called(self, name: str) -> tuple[str, ...]:
+        """What the responses of the policy ``name`` are called, for each n where there are several."""
+        several = len(self.best_of) > 1
+        return tuple(f"{name} best of {n}" if several and n > 1 else name for n in self.best_of or (1,))
 
 
 def fingerprint_of(policies: Mapping[str, str], contexts: SharedContexts, sampling: SamplingSettings) -> dict[str, Any]:
@@ -126,7 +147,14 @@ def fingerprint_of(policies: Mapping[str, str], contexts: SharedContexts, sampli
         "seed": sampling.seed,
         "batch": sampling.batch,
         "blind": sampling.blind,
+        **_best_by(sampling),
     }
+
+
+def _best_by(sampling: SamplingSettings) -> dict[str, Any]:
+    if sampling.reward_model is None:
+        return {}
+    return {"best_of": list(sampling.best_of), "reward_model": model_digest(str(sampling.reward_model))}
 
 
 def generate(
@@ -141,11 +169,12 @@ def generate(
 
     ``policies``: where each policy is, by its name. ``fingerprint``: `fingerprint_of` all that. ``out``: parquet, JSON
     Lines or CSV by its suffix; ``NAME.made.json`` and, where blind, ``NAME.key.*`` come beside it. ``progress``:
-    ``progress(done, total, policy)`` after each batch; done and total count responses. Returns RESPONSES, with the
-    policies' own names.
+    ``progress(done, total, policy)`` after each batch; done and total count drawn replies. Returns RESPONSES, with the
+    policies' own names, or BEST_RESPONSES.
     """
     rows: list[dict[str, Any]] = []
-    total = len(contexts.shown) * len(policies)
+    done, total = 0, len(contexts.shown) * len(policies) * sampling.drawn
+    reward = ModelReward(sampling.reward_model, sampling.placement.device) if sampling.reward_model else None
     with (
         open_journal(out, dict(fingerprint)) as journal,
         torch.random.fork_rng(),
@@ -156,22 +185,29 @@ def generate(
             opened: Policy | None = None
             read = contexts.by_policy[name]
             for start in range(0, len(read), sampling.batch):
-                batch = f"{number}-{start}"
-                texts = journal.done.get(batch)
-                if texts is None:
-                    opened = opened or open_policy(source, sampling.window, sampling.placement, name)
-                    texts = _answers(opened, read[start : start + sampling.batch], sampling, start)
-                    journal.add(batch, texts)
-                rows.extend(_rows(contexts.shown[start:], name, texts, sampling.seed))
-                progress(len(rows), total, name)
-        table = pa.Table.from_pylist(rows, schema=RESPONSES.arrow)
+                drawn = []
+                for draw in range(sampling.drawn):
+                    batch = f"{number}-{start}-{draw}" if draw else f"{number}-{start}"
+                    texts = journal.done.get(batch)
+                    if texts is None:
+                        opened = opened or open_policy(source, sampling.window, sampling.placement, name)
+                        texts = _answers(opened, read[start : start + sampling.batch], sampling, start, draw)
+                        journal.add(batch, texts)
+                    drawn.append(texts)
+                    done += len(texts)
+                    progress(done, total, name)
+                rows.extend(_rows(contexts.shown[start : start + sampling.batch], name, drawn, sampling, reward))
+        table = pa.Table.from_pylist(rows, schema=(BEST_RESPONSES if reward else RESPONSES).arrow)
         _write(table, fingerprint, sampling, out)
     return table
 
 
-def _answers(policy: Policy, contexts: Sequence[DialogueContext], sampling: SamplingSettings, start: int) -> list[str]:
+def _answers(
+    policy: Policy, contexts: Sequence[DialogueContext], sampling: SamplingSettings, start: int, draw: int
+) -> list[str]:
     # The same numbers for every policy: what differs between two of them is then less a matter of luck.
-    torch.manual_seed(int.from_bytes(hashlib.sha256(f"{sampling.seed} {start}".encode()).digest()[:8]) >> 1)
+    drawn = f"{sampling.seed} {start} {draw}" if draw else f"{sampling.seed} {start}"
+    torch.manual_seed(int.from_bytes(hashlib.sha256(drawn.encode()).digest()[:8]) >> 1)
     problem = (
         f"policy {policy.name!r}: its probabilities are no finite numbers, so nothing can be drawn from them "
         f"(session {contexts[0].session_id!r}, turn {contexts[0].turn}). Its weights are damaged, or the training "
@@ -185,18 +221,39 @@ def _answers(policy: Policy, contexts: Sequence[DialogueContext], sampling: Samp
     return list(rollout.texts)
 
 
-def _rows(contexts: Sequence[DialogueContext], name: str, texts: Sequence[str], seed: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "session_id": context.session_id,
-            "turn": context.turn,
-            "context": context.history,
-            "policy": name,
-            "response": text,
-            "seed": seed,
-        }
-        for context, text in zip(contexts, texts, strict=False)
-    ]
+def _rows(
+    contexts: Sequence[DialogueContext],
+    name: str,
+    drawn: Sequence[Sequence[str]],
+    sampling: SamplingSettings,
+    reward: Reward | None,
+) -> list[dict[str, Any]]:
+    """The responses out of the replies ``drawn``, as many each time as there are contexts."""
+    scores = _scores(contexts, name, drawn, reward) if reward else []
+    rows = []
+    for n, called in zip(sampling.best_of or (1,), sampling.called(name), strict=True):
+        for place, context in enumerate(contexts):
+            best = max(range(n), key=lambda draw: scores[draw][place]) if reward else 0
+            row = {
+                "session_id": context.session_id,
+                "turn": context.turn,
+                "context": context.history,
+                "policy": called,
+                "response": drawn[best][place],
+                "seed": sampling.seed,
+            }
+            different = {texts[place] for texts in drawn[:n]}
+            kept = {"best_of": n, "candidates": len(different), "reward": scores[best][place]} if reward else {}
+            rows.append({**row, **kept})
+    return rows
+
+
+def _scores(
+    contexts: Sequence[DialogueContext], name: str, drawn: Sequence[Sequence[str]], reward: Reward
+) -> list[list[float]]:
+    read = [scored_context(context.session_id, context.turn, context.history) for context in contexts]
+    histories = [context.history for context in read]
+    return [finite_scores(reward, read, histories, texts, f"policy {name!r}") for texts in drawn]
 
 
 def _write(table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSettings, out: Path) -> None:
@@ -209,6 +266,6 @@ def _write(table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSe
             write_rows(key, letters, KEY)
             place_file(letters, key_path(out))
         scratch = folder / f"table{out.suffix}"
-        write_rows(table, scratch, RESPONSES)
+        write_rows(table, scratch, sampling.schema)
         write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))
         place_file(scratch, out)

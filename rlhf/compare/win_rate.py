@@ -91,8 +91,7 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
     """The response for which a policy would be paid more wins; equal ones, and equal pay, are ties."""
     answers: dict[tuple[str, str, int, int, str], tuple[DialogueContext, str]] = {}
     for pair in pairs:
-        messages, history = messages_of(pair.context), history_of(pair.context)
-        context = DialogueContext(pair.session_id, pair.turn, messages, (), history)
+        context = scored_context(pair.session_id, pair.turn, pair.context)
         answers[pair.left, *_place(pair)] = (context, pair.left_text)
         answers[pair.right, *_place(pair)] = (context, pair.right_text)
     contexts = [context for context, _ in answers.values()]
@@ -109,6 +108,11 @@ def by_reward(pairs: Sequence[Pair], reward: Reward) -> tuple[list[Verdict], lis
         for pair in pairs
     ]
     return verdicts, _policy_rewards(scores)
+
+
+def scored_context(session_id: str, turn: int, context: str) -> DialogueContext:
+    """A context of a table of responses, as what scores them reads it; it has no prompt."""
+    return DialogueContext(session_id, turn, messages_of(context), (), history_of(context))
 
 
 def history_of(context: str) -> str:

@@ -1,4 +1,7 @@
-"""GRPO (Shao et al., 2024) and RLOO (Ahmadian et al., 2024) by TRL's trainers, against a reward model of turns."""
+"""GRPO (Shao et al., 2024), RLOO (Ahmadian et al., 2024) and RAFT (Dong et al., 2023) by TRL's trainers.
+
+All three sample a group of replies to each context and score them by a reward model of turns.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,11 @@ def train_rloo(data: TrainingData, run: Run) -> PeftModel:
     return _train(_RLOO, RLOOConfig, data, run)
 
 
+def train_raft(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by RAFT; raises as `train_grpo`."""
+    return _train(_RAFT, GRPOConfig, data, run)
+
+
 def _train(
     kind: type[_GRPO] | type[_RLOO], config: type[GRPOConfig] | type[RLOOConfig], data: TrainingData, run: Run
 ) -> PeftModel:
@@ -77,7 +85,7 @@ def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> D
 
 
 class _Group(StepTrainer):
-    """What is ours in both trainers: exact histories for the reward, the step's metrics, turns' advantages."""
+    """What is ours in all trainers: exact histories for the reward, the step's metrics, turns' advantages."""
 
     accelerator: Any
     reward: GroupReward
@@ -100,6 +108,7 @@ class _Group(StepTrainer):
         self.places: list[int] = []
         self.ends: list[list[int]] = []
         self.endings: Sequence[StopReason] = ()
+        self.divergences: list[float] = []
         self.observed: dict[str, float] = {}
         parent: Any = super()
         parent.__init__(
@@ -135,9 +144,9 @@ class _Group(StepTrainer):
         logp, entropy, _ = reader._get_per_token_logps_and_entropies(self.model, *given, compute_entropy=True)
         with self.accelerator.unwrap_model(self.model).disable_adapter():
             reference, _, _ = reader._get_per_token_logps_and_entropies(self.model, *given)
-        divergence, entropy, tokens, counted = map(
-            self._everywhere, ((logp - reference) * policy_mask, entropy, tokens, policy_mask.long())
-        )
+        divergence = (logp - reference) * policy_mask
+        self.divergences = divergence.sum(dim=1).tolist()
+        divergence, entropy, tokens, counted = map(self._everywhere, (divergence, entropy, tokens, policy_mask.long()))
         policy_mask = counted.bool()
         return {
             "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
@@ -196,6 +205,30 @@ class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
 
 class _RLOO(_Group, RLOOTrainer):  # type: ignore[misc]
     pass
+
+
+class _RAFT(_GRPO):
+    """Of each group the best reply is kept and learned as in SFT, by its likelihood alone.
+
+    The best is that of the highest score less ``beta`` times its divergence from the policy at the start, so that
+    rounds come to rest at the optimum of the other trainers, where that is the same for every reply.
+    """
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output = super()._generate_and_score_completions(inputs)
+        cost = self.settings.divergence_weight
+        scores = (math.fsum(turns) for turns in self.reward.turns)
+        paid = torch.tensor([s - cost * nats for s, nats in zip(scores, self.divergences, strict=True)])
+        groups = paid.view(-1, self.settings.num_generations)
+        best = groups.argmax(dim=1) + torch.arange(len(groups)) * self.settings.num_generations
+        names = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+        kept = {name: output[name][best.to(output[name].device)] for name in names}
+        tokens = self.accelerator.gather(kept["completion_mask"].sum()).sum()
+        # Without the log-probabilities of the policy that sampled, every ratio is 1.
+        return {**kept, "advantages": torch.ones_like(kept["prompt_ids"][:, 0].float()), "num_items_in_batch": tokens}
+
+    def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        return {**self.observed, "loss": logs["loss"]}
 
 
 def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:

@@ -34,19 +34,25 @@ def updates_a_step(settings: AlignSettings) -> int:
     return settings.ppo_epochs * settings.batch_size // settings.mini_batch_size if settings.trainer.needs_reward else 1
 
 
+LIKELIHOOD = {"loss_type": "cispo", "epsilon_high": 1.0, "vllm_importance_sampling_correction": False}
+"""What makes TRL's loss the negative log-likelihood where advantages and ratios are 1: ``-clamp(ratio) A log pi``."""
+
+
 def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folder: Path) -> Any:
-    """Arguments of GRPO or RLOO; one step samples ``batch`` replies, ``group`` to each context.
+    """Arguments of GRPO, RLOO or RAFT; one step samples ``batch`` replies, ``group`` to each context.
 
     What is not named here is as TRL sets it: GRPO's loss is ``dapo`` (a mean over tokens), its advantages are divided
     by the group's deviation, and its divergence is a part of the loss; RLOO's is a part of the reward.
+    RAFT's loss is `LIKELIHOOD`.
     """
     settings = run.settings
+    likely = settings.trainer.keeps_best
     arguments = config(
         **_shared(run, folder, settings.mini_batch_size),
         steps_per_generation=settings.batch_size // (settings.at_once * settings.processes),
         num_generations=settings.num_generations,
         num_iterations=settings.ppo_epochs,
-        beta=settings.divergence_weight,
+        beta=0.0 if likely else settings.divergence_weight,
         epsilon=settings.clip,
         max_completion_length=settings.max_new_tokens,
         temperature=settings.temperature,
@@ -57,6 +63,7 @@ def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folde
         use_vllm=settings.generation == "vllm",
         # In each process an engine of its own, which samples that process' replies.
         vllm_mode="colocate",
+        **(LIKELIHOOD if likely else {}),
     )
     return on_one_device(arguments)
 

@@ -108,6 +108,10 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
             {"algorithm": "grpo", "num_generations": 7},
             "batch_size 24 holds no whole number of groups of 7; change num_generations",
         ),
+        (
+            {"algorithm": "raft", "micro_batch_size": 4},
+            "raft: a forward pass of 4 replies holds no whole number of groups of 8; change micro_batch_size",
+        ),
         ({"algorithm": "rloo", "mini_batch_size": 9}, "rloo: batch_size 24 is no multiple of mini_batch_size 9"),
         (
             {"algorithm": "grpo", "mini_batch_size": 12, "micro_batch_size": 5},
@@ -121,7 +125,7 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
         ({"algorithm": "rloo", "max_turns": 2}, "rloo answers one turn, max_turns is 2; take ppo or grpo"),
         ({"algorithm": "sft", "max_turns": 2}, "sft answers one turn"),
         ({"algorithm": "grpo", "lora": {"targets": ["lm_head"]}}, "grpo: TRL trains no adapter on lm_head"),
-        ({"generation": "vllm"}, "generation = 'vllm' is for grpo and rloo, not for ppo"),
+        ({"generation": "vllm"}, "generation = 'vllm' is for grpo, rloo and raft, not for ppo"),
         ({"algorithm": "grpo", "generation": "vllm"}, "needs device = 'cuda' and a named policy, not tiny"),
         (
             {"algorithm": "grpo", "generation": "vllm", "device": "cuda", "policy": "a/b", "max_turns": 2},

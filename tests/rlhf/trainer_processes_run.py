@@ -60,6 +60,15 @@ WAYS = {
     "rloo": SETTINGS.model_copy(
         update={"algorithm": "rloo", "num_generations": 4, "batch_size": 12, "mini_batch_size": 12}
     ),
+    "raft": SETTINGS.model_copy(
+        update={
+            "algorithm": "raft",
+            "num_generations": 3,
+            "batch_size": 12,
+            "mini_batch_size": 12,
+            "micro_batch_size": 3,
+        }
+    ),
     "sft": SETTINGS.model_copy(
         update={"algorithm": "sft", "batch_size": 12, "mini_batch_size": 12, "micro_batch_size": 3}
     ),

@@ -11,12 +11,16 @@ import torch
 
 import apportion.rlhf.compare.generate as generating
 from apportion.corpus.importers import import_to
-from apportion.corpus.schema import RESPONSES, SPLITS
+from apportion.corpus.schema import BEST_RESPONSES, RESPONSES, SPLITS
 from apportion.rlhf.compare.metadata import is_blind
+from apportion.rlhf.compare.win_rate import scored_context
+from apportion.rlhf.training.reward import ModelReward
 from tests.apportion.called import saying
 from tests.behaviour.command import apportion
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.soda import joined, soda_corpus
+from tests.reward_model.test_model import random_head
+from tests.reward_model.tiny import save_tiny, small
 from tests.rlhf.saved import save_aligned, save_model
 
 
@@ -73,8 +77,12 @@ def test_the_same_seed_gives_the_same_bytes_and_a_second_run_has_nothing_to_do(c
     run.refuses(capsys, "or it was changed since", policy, corpus, "--out", one, "--seed", 2)
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy, tmp_path, monkeypatch):
+@pytest.mark.parametrize("draws", [1, 2])
+def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy, tmp_path, monkeypatch, draws):
     asked = ("--split", "all", "--batch", 4)
+    if draws > 1:
+        save_reward(tmp_path / "run" / "reward_models" / "llm-seed0")
+        asked += ("--best-of", draws)
     whole, out = tmp_path / "whole.parquet", tmp_path / "r.parquet"
     assert run(capsys, policy, corpus, *asked, "--out", whole)[0] == 0
     real, calls = generating.sample_replies, []
@@ -90,9 +98,69 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_table(capsys, corpus, policy
     assert code == 130 and "run the same command again to go on" in err and not out.exists()
     code, _, _ = run(capsys, policy, corpus, *asked, "--out", out)
     # 36 contexts in nine batches: two were kept, one was lost, and the rest are made now.
-    assert code == 0 and len(calls) == 3 + 7
+    assert code == 0 and len(calls) == 3 + 9 * draws - 2
     assert out.read_bytes() == whole.read_bytes()
     assert not list(tmp_path.glob(".r*"))
+
+
+def save_reward(folder: Path) -> Path:
+    random_head(small(save_tiny(folder.parent.parent / "bert"))).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def reward(tmp_path) -> Path:
+    """The only reward model of the policy's run."""
+    return save_reward(tmp_path / "run" / "reward_models" / "llm-seed0")
+
+
+def test_of_n_replies_the_best_by_the_runs_reward_model_is_kept(capsys, corpus, policy, reward, tmp_path, monkeypatch):
+    plain, out = tmp_path / "plain.parquet", tmp_path / "best.parquet"
+    assert run(capsys, f"p={policy}", corpus, "--out", plain)[0] == 0
+    real, drawn = generating.sample_replies, []
+
+    def noted(*arguments, **options):
+        drawn.append(real(*arguments, **options))
+        return drawn[-1]
+
+    monkeypatch.setattr(generating, "sample_replies", noted)
+    code, told, _ = run(capsys, f"p={policy}", corpus, "--best-of", 3, "--best-of", 1, "--out", out)
+    assert code == 0 and "best of 1 (0.00), 3 (0.43) by llm-seed0" in told and "(18 responses)" in told
+    assert "next: apportion policy compare" in told
+    table = pq.read_table(out)
+    assert table.schema.equals(BEST_RESPONSES.arrow)
+    rows = {n: [row for row in table.to_pylist() if row["best_of"] == n] for n in (1, 3)}
+    assert {n: {row["policy"] for row in rows[n]} for n in rows} == {1: {"p"}, 3: {"p best of 3"}}
+    # The first reply is the one that is the response without --best-of.
+    assert [row["response"] for row in rows[1]] == pq.read_table(plain)["response"].to_pylist()
+    model = ModelReward(reward)
+    for place, row in enumerate(rows[3]):
+        asked = [scored_context(row["session_id"], row["turn"], row["context"])]
+        texts = [rollout.texts[place] for rollout in drawn]
+        paid = [model(asked, [asked[0].history], [text])[0] for text in texts]
+        assert row["response"] == texts[paid.index(max(paid))] and row["candidates"] == len(set(texts))
+        assert row["reward"] == pytest.approx(max(paid), rel=1e-5)
+    assert any(more["reward"] > one["reward"] for more, one in zip(rows[3], rows[1], strict=True))
+
+
+def test_best_of_n_of_a_bare_model_asks_for_its_reward_model_and_hides_n_where_it_is_blind(
+    capsys, corpus, policy, reward, tmp_path
+):
+    out = tmp_path / "r.csv"
+    bare = (save_model(tmp_path / "models" / "m"), corpus, "--max-context-tokens", 96, "--contexts", 2)
+    run.refuses(
+        capsys, "no reward_models beside a policy). Name the folder of one with --reward-model", *bare, "--best-of", 2
+    )
+    given = ("--best-of", 1, "--best-of", 2, "--blind", "--out", out, "--reward-model")
+    run.refuses(capsys, "configuration cannot be read", *bare, *given, tmp_path)
+    assert run(capsys, *bare, *given, reward)[0] == 0
+    assert out.read_text().splitlines()[0] == ",".join(RESPONSES.arrow.names)
+    assert "m best of 2" in (tmp_path / "r.key.csv").read_text() and "best of" not in out.read_text()
+    # Another reward model would choose others.
+    save_reward(tmp_path / "other" / "x" / "rm-seed1")
+    run.refuses(capsys, "made it, or it was changed", *bare, *given, tmp_path / "other" / "x" / "rm-seed1")
+    (reward.parent / "rrd-seed0").mkdir()
+    run.refuses(capsys, "holds llm-seed0, rrd-seed0). Name the folder of one", policy, corpus, "--best-of", 2)
 
 
 def test_what_a_run_with_other_settings_left_is_not_used(capsys, corpus, policy, tmp_path, monkeypatch):
@@ -185,6 +253,13 @@ def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, p
         (["--policy", "same=b", "--policy", "same=c"], "two policies are called 'same'"),
         (["--blind"], "--blind with 1 policies: it needs 2 to 26"),
         (["--temperature", "9"], "temperature = 9.0"),
+        (["--best-of", "0"], "--best-of 0: give 1 or more replies"),
+        (["--best-of", "2", "--temperature", "0"], "with --temperature 0 all replies are the same. Raise it"),
+        (["--reward-model", "x"], "--reward-model is for --best-of: add that, or leave it out"),
+        (
+            ["--best-of", "2"],
+            "--best-of: no one reward model to choose the best reply by (no reward_models beside a policy)",
+        ),
         (["--split", "validation"], "no session is in the split 'validation'"),
         (["--target", "nobody"], "--target 'nobody': nobody of that name"),
         (["--max-context-tokens", "200"], "reads at most 128 tokens"),

@@ -46,6 +46,7 @@ WAYS = {
         "max_context_tokens": 1500,
     },
     "rloo": {"algorithm": "rloo", **GROUPS, "beta": 0.5},
+    "raft": {"algorithm": "raft", **GROUPS, "mini_batch_size": 2, "beta": 0.1},
     "sft": {"algorithm": "sft", **GROUPS},
 }
 
@@ -78,14 +79,15 @@ def sampled(trainer):
     return trainer._generate_and_score_completions(rows)
 
 
-@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo", "raft"])
 def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, algorithm):
     lines = []
     history, samples = run(
         tmp_path, **{**WAYS[algorithm], "steps": 2}, progress=lambda done, total, text: lines.append(text)
     )
     rows = [row for row in history.to_pylist() if row["metric"] != "warmup_loss"]
-    assert {row["metric"] for row in rows} == METRICS and {row["step"] for row in rows} == {1, 2}
+    measured = METRICS - {"policy_loss", "clip_fraction"} | {"loss"} if algorithm == "raft" else METRICS
+    assert {row["metric"] for row in rows} == measured and {row["step"] for row in rows} == {1, 2}
     assert all(math.isfinite(row["value"]) for row in rows)
     # Sampled without dropout, the first replies come from the reference itself.
     assert next(row["value"] for row in rows if row["metric"] == "kl") == 0.0
@@ -223,6 +225,52 @@ def test_scores_are_normalised_and_clipped_as_in_ppo(monkeypatch):
     sampled(trainer)
     assert trainer.reward.scores == [0.0, 0.0, 0.0, 100.0]
     assert trainer.reward.turns == [pytest.approx([value]) for value in (-(3**-0.5), -(3**-0.5), -(3**-0.5), 1.5)]
+
+
+def scored(*scores):
+    return lambda contexts, histories, replies: list(scores)
+
+
+@pytest.mark.parametrize(("beta", "divergences", "best"), [(0.0, (0, 9, 0, 0), (1, 2)), (0.5, (0, 9, 4, 0), (0, 3))])
+def test_raft_keeps_the_best_of_each_group_less_what_its_divergence_costs(monkeypatch, beta, divergences, best):
+    changes = {**WAYS["raft"], "score_norm": False, "beta": beta}
+    trainer = assembled(monkeypatch, scored(1.0, 4.0, 0.5, -1.0), **changes)
+    observe, given = trainer._observe, {}
+
+    def observed(output):
+        given.update(output)
+        found = observe(output)
+        trainer.divergences = [float(nats) for nats in divergences]
+        return found
+
+    monkeypatch.setattr(trainer, "_observe", observed)
+    output = sampled(trainer)
+    for name in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask"):
+        assert torch.equal(output[name], given[name][list(best)])
+    # The curve is that of all replies, as with the other trainers.
+    assert trainer.observed["reward"] == 1.125
+    assert output["num_items_in_batch"] == output["completion_mask"].sum()
+
+
+def test_raft_learns_the_kept_replies_by_their_likelihood_alone(monkeypatch):
+    trainer = assembled(monkeypatch, by_length, **WAYS["raft"], temperature=1.0)
+    output = sampled(trainer)
+    trainer.current_gradient_accumulation_steps = trainer.args.steps_per_generation
+    # As after an update: what the policy was that sampled no longer counts.
+    with torch.no_grad():
+        for name, weight in trainer.model.named_parameters():
+            if "lora_B" in name:
+                weight.fill_(0.05)
+    loss = trainer._compute_loss(trainer.model, output)
+    ids, mask = (torch.cat([output[f"prompt_{part}"], output[f"completion_{part}"]], 1) for part in ("ids", "mask"))
+    places = (mask.cumsum(1) - 1).clamp(min=0)
+    logp = trainer.model(ids, attention_mask=mask, position_ids=places).logits.log_softmax(-1)[:, :-1]
+    said = logp.gather(2, ids[:, 1:, None])[:, -output["completion_ids"].shape[1] :, 0] * output["completion_mask"]
+    by_hand = -said.sum() / output["completion_mask"].sum()
+    assert loss.item() == pytest.approx(by_hand.item(), rel=1e-4)
+    trained = [weight for weight in trainer.model.parameters() if weight.requires_grad]
+    for own, hand in zip(torch.autograd.grad(loss, trained), torch.autograd.grad(by_hand, trained), strict=True):
+        torch.testing.assert_close(own, hand, rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.slow
