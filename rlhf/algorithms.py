@@ -67,7 +67,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "grpo",
             "GRPO by TRL: several replies to one context are compared.",
             "apportion.rlhf.trainers.grpo_rloo:train_grpo",
-            _REWARDED | _MULTI_TURN | _GROUPS | _ENVIRONMENT,
+            _REWARDED | _MULTI_TURN | _GROUPS | _ENVIRONMENT | frozenset(("scale_rewards",)),
             paper="Shao et al., 2024",
         ),
         Algorithm(

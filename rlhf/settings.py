@@ -36,7 +36,7 @@ TINY_KL = 0.3
 
 CHOSEN = (
     *("reward", "reward_settings", "partner", "partner_settings", "prompts"),
-    *("environment", "environment_settings", "epochs", "warmup"),
+    *("environment", "environment_settings", "epochs", "warmup", "scale_rewards"),
 )
 """What enters the key by what it is, and only where it is not what it always was."""
 
@@ -149,7 +149,8 @@ class AlignSettings(PresetSettings):
     beta: float | None = Field(
         default=None,
         ge=0,
-        description="weight of the divergence from the policy at the start, in the reward (Eq. 1); none takes "
+        description="weight of the divergence from the policy at the start, in the reward (Eq. 1) and in the unit of "
+        "the scores: the best policy is proportional to reference * exp(score / beta) whatever the trainer; none takes "
         f"{PAPER_KL:g}, and {TINY_KL:g} for tiny, which else gives one reply to everything within a few steps",
     )
     kl_controller: Literal["fixed", "adaptive"] = Field(
@@ -177,6 +178,11 @@ class AlignSettings(PresetSettings):
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="lambda of the advantage estimate")
     score_norm: bool = Field(
         default=True, description="scores less their running mean, divided by their running deviation"
+    )
+    scale_rewards: bool = Field(
+        default=False,
+        description=f"{readers('scale_rewards')}: as published, advantages in deviations of their group and the "
+        "divergence in the loss, so that beta is in those deviations; false is Dr. GRPO's form (Liu et al., 2025)",
     )
     context_turns: ContextTurns = 3
     targets: tuple[str, ...] = Field(
@@ -398,6 +404,9 @@ class AlignSettings(PresetSettings):
             chosen["prompts"] = self.prompts.name
         if self.environment_by is not None:
             chosen["environment"] = self.environment_by.identity(self.environment_settings)
+        if "scale_rewards" in self.trainer.reads and not self.scale_rewards:
+            # What GRPO was before there was a choice.
+            chosen["scale_rewards"] = False
         return {**chosen, **{name: value for name in ("epochs", "warmup") if (value := getattr(self, name))}}
 
     @property

@@ -23,7 +23,7 @@ from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.trainers.group_advantages import GroupReward, spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_advantages import GroupReward, charged, spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.job import Run
@@ -81,6 +81,7 @@ class _Group(StepTrainer):
 
     accelerator: Any
     reward: GroupReward
+    divergence: Tensor
 
     def __init__(
         self,
@@ -116,13 +117,11 @@ class _Group(StepTrainer):
         parent: Any = super()
         with _sampling(self.model), finite_probabilities():
             output: dict[str, Any] = parent._generate_and_score_completions(inputs)
-            self.observed = self._observe(output)
-        if self.ends and self.settings.reward_placement == "turn":
-            output["advantages"] = self._turn_advantages(output["completion_ids"])
+            self._observe(output)
         return output
 
     @torch.no_grad()
-    def _observe(self, output: Mapping[str, Tensor]) -> dict[str, float]:
+    def _observe(self, output: Mapping[str, Tensor]) -> None:
         tokens, mask = output["completion_ids"], output["completion_mask"]
         policy_mask = (mask * output["tool_mask"] if "tool_mask" in output else mask).bool()
         given = (
@@ -135,11 +134,12 @@ class _Group(StepTrainer):
         logp, entropy, _ = reader._get_per_token_logps_and_entropies(self.model, *given, compute_entropy=True)
         with self.accelerator.unwrap_model(self.model).disable_adapter():
             reference, _, _ = reader._get_per_token_logps_and_entropies(self.model, *given)
+        self.divergence = (logp - reference) * policy_mask
         divergence, entropy, tokens, counted = map(
-            self._everywhere, ((logp - reference) * policy_mask, entropy, tokens, policy_mask.long())
+            self._everywhere, (self.divergence, entropy, tokens, policy_mask.long())
         )
         policy_mask = counted.bool()
-        return {
+        self.observed = {
             "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
             "kl": float(divergence.sum(dim=1).mean()),
             "response_tokens": float(policy_mask.sum(dim=1).double().mean()),
@@ -163,13 +163,6 @@ class _Group(StepTrainer):
         rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
         return rows
 
-    def _turn_advantages(self, tokens: Tensor) -> Tensor:
-        """Advantages [shape=(B, L)]; a group may lie across processes."""
-        everywhere = turn_advantages(gather_object(self.reward.turns), self.settings.num_generations)
-        first = self.accelerator.process_index * len(tokens)
-        here = everywhere[first : first + len(tokens)]
-        return spread_over_tokens(here, self.ends, tokens.shape[1]).to(tokens.device)
-
 
 def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:
     """Of dialogues in an environment the mean value reached, the share that the rules ended, and that of no acts."""
@@ -192,6 +185,26 @@ class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
             # That rollout functions are experimental; TRL's version is bounded in pyproject.toml.
             warnings.filterwarnings("ignore", message=".*rollout_func.*")
             super().__init__(partner=partner, **several, **trainer)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output = super()._generate_and_score_completions(inputs)
+        by_turn = bool(self.ends) and self.settings.reward_placement == "turn"
+        if by_turn or not self.settings.scale_rewards:
+            output["advantages"] = self._advantages(by_turn)
+        return output
+
+    def _advantages(self, by_turn: bool) -> Tensor:
+        """Advantages [shape=(B, L) by turns, else (B,)]; a group may lie across processes."""
+        size, length = self.divergence.shape
+        published = self.settings.scale_rewards
+        scores = self.reward.turns if by_turn else [[math.fsum(turns)] for turns in self.reward.turns]
+        ends = self.ends if by_turn else [[length - 1]] * size
+        # In the published form the divergence is in the loss.
+        paid = charged(scores, ends, self.divergence, 0.0 if published else self.settings.divergence_weight)
+        first = self.accelerator.process_index * size
+        here = turn_advantages(gather_object(paid), self.settings.num_generations, published)[first : first + size]
+        advantages = spread_over_tokens(here, ends, length) if by_turn else torch.tensor(here)[:, 0]
+        return advantages.to(self.divergence.device)
 
 
 class _RLOO(_Group, RLOOTrainer):  # type: ignore[misc]

@@ -37,16 +37,20 @@ def updates_a_step(settings: AlignSettings) -> int:
 def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folder: Path) -> Any:
     """Arguments of GRPO or RLOO; one step samples ``batch`` replies, ``group`` to each context.
 
-    What is not named here is as TRL sets it: GRPO's loss is ``dapo`` (a mean over tokens), its advantages are divided
-    by the group's deviation, and its divergence is a part of the loss; RLOO's is a part of the reward.
+    What is not named here is as TRL sets it: GRPO's loss is ``dapo`` (a mean over tokens). RLOO's divergence is a part
+    of the reward, which TRL sees to; GRPO's is one by `grpo_rloo`, and TRL weighs none, but for the published form.
     """
     settings = run.settings
+    published = settings.scale_rewards
+    form: dict[str, Any] = {"beta": settings.divergence_weight}
+    if config is GRPOConfig:
+        form = {"beta": settings.divergence_weight if published else 0.0, "scale_rewards": published}
     arguments = config(
         **_shared(run, folder, settings.mini_batch_size),
         steps_per_generation=settings.batch_size // (settings.at_once * settings.processes),
         num_generations=settings.num_generations,
         num_iterations=settings.ppo_epochs,
-        beta=settings.divergence_weight,
+        **form,
         epsilon=settings.clip,
         max_completion_length=settings.max_new_tokens,
         temperature=settings.temperature,

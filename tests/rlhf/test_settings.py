@@ -38,13 +38,16 @@ def test_savoir_s_settings_are_two_stages():
     assert (grpo.batch_size, grpo.mini_batch_size) == (64, 8) and grpo.steps * grpo.ppo_epochs * 64 // 8 == 2000
     assert (sft.algorithm, sft.epochs, sft.lr, sft.batch_size, sft.lr_schedule) == ("sft", 3, 2e-5, 32, "cosine")
     assert sft.window.tokens == grpo.window.tokens == 2048
-    assert not grpo.unread and not sft.unread
+    assert (
+        not grpo.unread and not sft.unread and grpo.scale_rewards and not AlignSettings(algorithm="grpo").scale_rewards
+    )
     stand_in = AlignSettings(preset="savoir", policy="tiny")
     assert (stand_in.lr, stand_in.warmup, stand_in.batch_size) == (None, None, 64)
 
 
 def test_what_was_not_asked_for_leaves_keys_as_they_were_and_what_was_enters_them():
-    assert AlignSettings().chosen == {}
+    assert AlignSettings().chosen == AlignSettings(algorithm="grpo", scale_rewards=True).chosen == {}
+    assert AlignSettings(algorithm="grpo").chosen == {"scale_rewards": False}
     assert AlignSettings(algorithm="sft", epochs=2, warmup=3).chosen == {"epochs": 2, "warmup": 3}
     assert AlignSettings(epochs=2).unread == ("epochs",)
 
