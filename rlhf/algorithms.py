@@ -78,6 +78,13 @@ ALGORITHMS: dict[str, Algorithm] = {
             paper="Ahmadian et al., 2024",
         ),
         Algorithm(
+            "dpo",
+            "DPO by TRL: of several replies to one context the best is preferred to the worst.",
+            "apportion.rlhf.trainers.preferences:train_dpo",
+            (_REWARDED - {"clip", "ppo_epochs"}) | {"num_generations", "preference_margin"},
+            paper="Rafailov et al., 2023",
+        ),
+        Algorithm(
             "sft",
             "SFT by TRL: learn what the targets said.",
             "apportion.rlhf.trainers.supervised:train_supervised",

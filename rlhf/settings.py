@@ -36,7 +36,7 @@ TINY_KL = 0.3
 
 CHOSEN = (
     *("reward", "reward_settings", "partner", "partner_settings", "prompts"),
-    *("environment", "environment_settings", "epochs", "warmup", "scale_rewards"),
+    *("environment", "environment_settings", "epochs", "warmup", "scale_rewards", "preference_margin"),
 )
 """What enters the key by what it is, and only where it is not what it always was."""
 
@@ -184,6 +184,12 @@ class AlignSettings(PresetSettings):
         description=f"{readers('scale_rewards')}: as published, advantages in deviations of their group and the "
         "divergence in the loss, so that beta is in those deviations; false is Dr. GRPO's form (Liu et al., 2025)",
     )
+    preference_margin: float = Field(
+        default=0.0,
+        ge=0,
+        description=f"{readers('preference_margin')}: least difference of the best and the worst reply's score, after "
+        "score_norm; nearer ones teach nothing",
+    )
     context_turns: ContextTurns = 3
     targets: tuple[str, ...] = Field(
         default=(),
@@ -304,6 +310,12 @@ class AlignSettings(PresetSettings):
         if "num_generations" in reads and self.batch_size % (group := self.num_generations):
             size = f"batch_size {self.batch_size}"
             raise ValueError(f"{size} holds no whole number of groups of {group}; change num_generations")
+        contexts = self.batch_size // self.num_generations
+        if "preference_margin" in reads and contexts % self.processes:
+            raise ValueError(
+                f"{self.algorithm}: batch_size {self.batch_size} / num_generations {self.num_generations} is no "
+                f"multiple of processes {self.processes}; change one"
+            )
         if "max_turns" not in reads and self.max_turns > 1:
             fit = readers("max_turns", "or")
             raise ValueError(f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take {fit}, or 1 turn")
@@ -407,7 +419,8 @@ class AlignSettings(PresetSettings):
         if "scale_rewards" in self.trainer.reads and not self.scale_rewards:
             # What GRPO was before there was a choice.
             chosen["scale_rewards"] = False
-        return {**chosen, **{name: value for name in ("epochs", "warmup") if (value := getattr(self, name))}}
+        named = ("epochs", "warmup", "preference_margin")
+        return {**chosen, **{name: value for name in named if (value := getattr(self, name))}}
 
     @property
     def window(self) -> Window:

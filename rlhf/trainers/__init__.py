@@ -1,5 +1,5 @@
-"""GRPO, RLOO and SFT by TRL's trainers, with the policies, rewards, alarms and checkpoints of PPO.
+"""GRPO, RLOO, DPO and SFT by TRL's trainers, with the policies, rewards, alarms and checkpoints of PPO.
 
 From the ground up: `running` (how a trainer is set and run), `group_advantages` (our reward as the trainers call it,
-and advantages of turns), `grpo_rloo` (GRPO and RLOO), `supervised` (SFT).
+and advantages of turns), `grpo_rloo` (GRPO and RLOO), `preferences` (DPO), `supervised` (SFT).
 """

@@ -47,7 +47,7 @@ def _train(
     kind: type[_GRPO] | type[_RLOO], config: type[GRPOConfig] | type[RLOOConfig], data: TrainingData, run: Run
 ) -> PeftModel:
     reward = GroupReward(data.reward, data.contexts, run.settings, run.processes)
-    rows = _dataset(data.policy, data.contexts, run)
+    rows = asked_rows(data.policy, data.contexts, run)
 
     def make(folder: Path) -> _Group:
         return kind(
@@ -63,7 +63,7 @@ def _train(
     return run_trainer(run, make)
 
 
-def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
+def asked_rows(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
     """The contexts of every step, in the order in which they are answered: a resumed run finds its place by count."""
     settings = run.settings
     order = ShuffledOrder(len(contexts), generator=torch.Generator().manual_seed(run.seed))
@@ -76,11 +76,44 @@ def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> D
     )
 
 
-class _Group(StepTrainer):
-    """What is ours in both trainers: exact histories for the reward, the step's metrics, turns' advantages."""
+class Sampling(StepTrainer):
+    """Part of a trainer that samples replies and has them scored: the step's metrics, and the moments of the scores."""
 
     accelerator: Any
     reward: GroupReward
+    places: list[int]
+    observed: dict[str, float]
+
+    def observe(self, divergence: Tensor, entropy: Tensor, tokens: Tensor, mask: Tensor) -> None:
+        """Take in a step's replies; all [shape=(B, L)], ``mask`` [bool] true for what the policy said itself."""
+        divergence, entropy, tokens, counted = map(self._everywhere, (divergence, entropy, tokens, mask.long()))
+        mask = counted.bool()
+        self.observed = {
+            "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
+            "kl": float(divergence.sum(dim=1).mean()),
+            "response_tokens": float(mask.sum(dim=1).double().mean()),
+            "entropy": float(masked_mean(entropy, mask)),
+            "repetition": repetition(tokens, mask),
+            "sameness": sameness(tokens, mask, gather_object(self.places)),
+        }
+
+    def own_state(self) -> Any:
+        """The moments of the scores."""
+        return self.reward.score_norm.moments
+
+    def load_own_state(self, state: Any) -> None:
+        """Go on from what `own_state` gave."""
+        self.reward.score_norm = ScoreNorm(*state)
+
+    def _everywhere(self, values: Tensor) -> Tensor:
+        """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
+        rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
+        return rows
+
+
+class _Group(Sampling):
+    """What is ours in both trainers: exact histories for the reward, the step's metrics, turns' advantages."""
+
     divergence: Tensor
 
     def __init__(
@@ -135,33 +168,11 @@ class _Group(StepTrainer):
         with self.accelerator.unwrap_model(self.model).disable_adapter():
             reference, _, _ = reader._get_per_token_logps_and_entropies(self.model, *given)
         self.divergence = (logp - reference) * policy_mask
-        divergence, entropy, tokens, counted = map(
-            self._everywhere, (self.divergence, entropy, tokens, policy_mask.long())
-        )
-        policy_mask = counted.bool()
-        self.observed = {
-            "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
-            "kl": float(divergence.sum(dim=1).mean()),
-            "response_tokens": float(policy_mask.sum(dim=1).double().mean()),
-            "entropy": float(masked_mean(entropy, policy_mask)),
-            "repetition": repetition(tokens, policy_mask),
-            "sameness": sameness(tokens, policy_mask, gather_object(self.places)),
-            **measured_endings(gather_object(list(self.endings))),
-        }
+        self.observe(self.divergence, entropy, tokens, policy_mask)
+        self.observed |= measured_endings(gather_object(list(self.endings)))
 
     def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
         return {**self.observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
-
-    def own_state(self) -> Any:
-        return self.reward.score_norm.moments
-
-    def load_own_state(self, state: Any) -> None:
-        self.reward.score_norm = ScoreNorm(*state)
-
-    def _everywhere(self, values: Tensor) -> Tensor:
-        """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
-        rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
-        return rows
 
 
 def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from peft import PeftModel
 from safetensors.torch import load_file
 from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import safe_globals
-from trl import GRPOConfig, RLOOConfig, SFTConfig
+from trl import DPOConfig, GRPOConfig, RLOOConfig, SFTConfig
 
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.folder import write_adapter
@@ -31,7 +31,8 @@ from apportion.rlhf.training.metrics import STATE, progress_line
 
 def updates_a_step(settings: AlignSettings) -> int:
     """Optimizer steps of one step."""
-    return settings.ppo_epochs * settings.batch_size // settings.mini_batch_size if settings.trainer.needs_reward else 1
+    several = "ppo_epochs" in settings.trainer.reads
+    return settings.ppo_epochs * settings.batch_size // settings.mini_batch_size if several else 1
 
 
 def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folder: Path) -> Any:
@@ -72,6 +73,24 @@ def supervised_arguments(run: Run, folder: Path) -> SFTConfig:
         train_sampling_strategy="sequential",
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
+    )
+    return on_one_device(arguments)
+
+
+def preference_arguments(run: Run, folder: Path) -> DPOConfig:
+    """A DPOConfig for contexts; a step is one update from a pair of replies to each of ``batch`` / ``group`` contexts.
+
+    A forward pass holds at most ``micro_batch_size`` replies, and one pair at least.
+    """
+    settings = run.settings
+    pairs = settings.batch_size // (settings.num_generations * settings.processes)
+    at_once = math.gcd(pairs, max(1, settings.at_once // 2))
+    shared = _shared(run, folder, settings.batch_size)
+    arguments = DPOConfig(
+        **shared | {"per_device_train_batch_size": at_once, "gradient_accumulation_steps": pairs // at_once},
+        beta=settings.divergence_weight,
+        train_sampling_strategy="sequential",
+        max_length=None,
     )
     return on_one_device(arguments)
 

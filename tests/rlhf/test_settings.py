@@ -49,6 +49,7 @@ def test_what_was_not_asked_for_leaves_keys_as_they_were_and_what_was_enters_the
     assert AlignSettings().chosen == AlignSettings(algorithm="grpo", scale_rewards=True).chosen == {}
     assert AlignSettings(algorithm="grpo").chosen == {"scale_rewards": False}
     assert AlignSettings(algorithm="sft", epochs=2, warmup=3).chosen == {"epochs": 2, "warmup": 3}
+    assert AlignSettings(algorithm="dpo", preference_margin=0.5).chosen == {"preference_margin": 0.5}
     assert AlignSettings(epochs=2).unread == ("epochs",)
 
 
@@ -115,6 +116,10 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
         (
             {"algorithm": "grpo", "mini_batch_size": 12, "micro_batch_size": 5},
             "grpo: mini_batch_size 12 is no multiple of micro_batch_size 5",
+        ),
+        (
+            {"algorithm": "dpo", "processes": 2},
+            "dpo: batch_size 24 / num_generations 8 is no multiple of processes 2; change one",
         ),
         ({"algorithm": "grpo", "processes": 5}, "grpo: mini_batch_size 24 is no multiple of processes 5; change one"),
         (
