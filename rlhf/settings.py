@@ -42,7 +42,7 @@ CHOSEN = (
 
 
 class AlignSettings(PresetSettings):
-    """How a policy is fine-tuned: PPO, GRPO or RLOO against a reward model of turns, or SFT on the target's turns."""
+    """How a policy is fine-tuned: PPO, GRPO, RLOO or DPO by a reward model of turns, or SFT on the target's turns."""
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "anyway", "reward_model", *CHOSEN})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
