@@ -71,6 +71,12 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
         pairs, self._pairs = self._pairs[:size], self._pairs[size:]
         return super()._prepare_inputs(self._collate(pairs))
 
+    def compute_loss(self, model: Any, inputs: Any, *others: Any, **options: Any) -> Any:
+        """DPO's loss; without a pair that differs it is 0, whose gradients are: else Adam would follow their rounding."""
+        loss = super().compute_loss(model, inputs, *others, **options)
+        chosen, rejected = inputs["input_ids"].chunk(2)
+        return loss * 0.0 if torch.equal(chosen, rejected) else loss
+
     def _sample(self) -> list[dict[str, list[int]]]:
         """A pair for each context of the step, out of the replies that the policy gives to it now."""
         model = self.accelerator.unwrap_model(self.model)
@@ -119,7 +125,7 @@ def _places(rows: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
 def best_and_worst(scores: Sequence[float], margin: float) -> tuple[int, int]:
     """Places of the highest and of the lowest of ``scores``; the highest's twice where they differ by less.
 
-    A reply that is preferred to itself moves nothing: its likelihood is raised as much as it is lowered.
+    A reply that is preferred to itself teaches nothing: its likelihood is raised as much as it is lowered.
 
     >>> best_and_worst([1.0, 3.0, 0.5], 1.0), best_and_worst([1.0, 1.5], 1.0)
     ((1, 2), (1, 1))
