@@ -72,7 +72,7 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
         return super()._prepare_inputs(self._collate(pairs))
 
     def compute_loss(self, model: Any, inputs: Any, *others: Any, **options: Any) -> Any:
-        """DPO's loss; without a pair that differs it is 0, whose gradients are: else Adam would follow their rounding."""
+        """DPO's loss; 0 where no pair differs: Adam would follow the rounding of gradients that cancel."""
         loss = super().compute_loss(model, inputs, *others, **options)
         chosen, rejected = inputs["input_ids"].chunk(2)
         return loss * 0.0 if torch.equal(chosen, rejected) else loss
