@@ -108,7 +108,7 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
     def _read(self, rollout: Rollout, model: Any) -> None:
         """Measure the replies, as many at once as an update's."""
         actor = ActorCritic(model, self.settings.temperature).eval()
-        parts = [rollout.rows(part) for part in torch.arange(len(rollout.mask)).split(self.settings.at_once)]
+        parts = [rollout.rows(part) for part in torch.split(torch.arange(len(rollout.mask)), self.settings.at_once)]
         now = [(stats.logp, stats.entropy) for stats in map(actor, parts)]
         logp, entropy = (torch.cat(values) for values in zip(*now, strict=True))
         divergence = (logp - torch.cat([actor.reference_logp(part) for part in parts])) * rollout.mask
@@ -130,7 +130,7 @@ def best_and_worst(scores: Sequence[float], margin: float) -> tuple[int, int]:
     >>> best_and_worst([1.0, 3.0, 0.5], 1.0), best_and_worst([1.0, 1.5], 1.0)
     ((1, 2), (1, 1))
     """
-    best = max(range(len(scores)), key=scores.__getitem__)
-    worst = min(range(len(scores)), key=scores.__getitem__)
+    best = max(range(len(scores)), key=lambda place: scores[place])
+    worst = min(range(len(scores)), key=lambda place: scores[place])
     apart = scores[best] - scores[worst]
     return best, worst if apart > 0 and apart >= margin else best
