@@ -69,7 +69,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "grpo",
             "GRPO by TRL: several replies to one context are compared.",
             "apportion.rlhf.trainers.grpo_rloo:train_grpo",
-            _REWARDED | _MULTI_TURN | _GROUPS | _ENVIRONMENT,
+            _REWARDED | _MULTI_TURN | _GROUPS | _ENVIRONMENT | frozenset(("scale_rewards",)),
             paper="Shao et al., 2024",
         ),
         Algorithm(
@@ -86,6 +86,13 @@ ALGORITHMS: dict[str, Algorithm] = {
             (_REWARDED - {"clip"}) | _GROUPS,
             paper="Dong et al., 2023",
             keeps_best=True,
+        ),
+        Algorithm(
+            "dpo",
+            "DPO by TRL: of several replies to one context the best is preferred to the worst.",
+            "apportion.rlhf.trainers.preferences:train_dpo",
+            (_REWARDED - {"clip", "ppo_epochs"}) | {"num_generations", "preference_margin"},
+            paper="Rafailov et al., 2023",
         ),
         Algorithm(
             "sft",

@@ -63,8 +63,7 @@ def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None
 
 
 def _check_policy(settings: AlignSettings) -> None:
-    from apportion.reward_model.network.lora import linear_layers
-    from apportion.rlhf.policy.lora import check_layers
+    from apportion.rlhf.policy.lora import adaptable_layers, check_layers
 
     name = settings.policy
     check_whole(name)
@@ -76,7 +75,7 @@ def _check_policy(settings: AlignSettings) -> None:
     tokenizer = load_tokenizer(name)
     model = _without_weights(name, config)
     check_embeddings(name, model, tokenizer)
-    check_layers(linear_layers(model), settings.lora)
+    check_layers(adaptable_layers(model), settings.lora)
     _check_turns(Policy.of(name, model, tokenizer), settings)
 
 

@@ -79,6 +79,7 @@ PRESETS: Mapping[str, Preset] = {
         "lr_schedule": PublishedValue("linear", "not in the paper, which has the warm-up alone: TRL's default"),
         "warmup": PublishedValue(500, f"{_D}: linear, 500 steps, read as updates like the 2,000"),
         "beta": PublishedValue(0.05, _D),
+        "scale_rewards": PublishedValue(True, f"{_D}: GRPO as Shao et al. (2024) have it"),
         "temperature": PublishedValue(0.7, _D),
         "reward_placement": PublishedValue("turn", "section 3.5: utterance-level feedback"),
     },

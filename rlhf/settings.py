@@ -36,13 +36,13 @@ TINY_KL = 0.3
 
 CHOSEN = (
     *("reward", "reward_settings", "partner", "partner_settings", "prompts"),
-    *("environment", "environment_settings", "epochs", "warmup"),
+    *("environment", "environment_settings", "epochs", "warmup", "scale_rewards", "preference_margin"),
 )
 """What enters the key by what it is, and only where it is not what it always was."""
 
 
 class AlignSettings(PresetSettings):
-    """How a policy is fine-tuned: PPO, GRPO, RLOO or RAFT by a reward model of turns, or SFT on the target's turns."""
+    """How a policy is fine-tuned: PPO, GRPO, RLOO, RAFT or DPO by a reward model, or SFT on the target's turns."""
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "anyway", "reward_model", *CHOSEN})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
@@ -149,7 +149,8 @@ class AlignSettings(PresetSettings):
     beta: float | None = Field(
         default=None,
         ge=0,
-        description="weight of the divergence from the policy at the start, in the reward (Eq. 1); none takes "
+        description="weight of the divergence from the policy at the start, in the reward (Eq. 1) and in the unit of "
+        "the scores: the best policy is proportional to reference * exp(score / beta) whatever the trainer; none takes "
         f"{PAPER_KL:g}, and {TINY_KL:g} for tiny, which else gives one reply to everything within a few steps",
     )
     kl_controller: Literal["fixed", "adaptive"] = Field(
@@ -177,6 +178,17 @@ class AlignSettings(PresetSettings):
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="lambda of the advantage estimate")
     score_norm: bool = Field(
         default=True, description="scores less their running mean, divided by their running deviation"
+    )
+    scale_rewards: bool = Field(
+        default=False,
+        description=f"{readers('scale_rewards')}: as published, advantages in deviations of their group and the "
+        "divergence in the loss, so that beta is in those deviations; false is Dr. GRPO's form (Liu et al., 2025)",
+    )
+    preference_margin: float = Field(
+        default=0.0,
+        ge=0,
+        description=f"{readers('preference_margin')}: least difference of the best and the worst reply's score, after "
+        "score_norm; nearer ones teach nothing",
     )
     context_turns: ContextTurns = 3
     targets: tuple[str, ...] = Field(
@@ -303,6 +315,12 @@ class AlignSettings(PresetSettings):
                 f"{self.algorithm}: a forward pass of {self.at_once} replies holds no whole number of groups of "
                 f"{self.num_generations}; change micro_batch_size or num_generations"
             )
+        contexts = self.batch_size // self.num_generations
+        if "preference_margin" in reads and contexts % self.processes:
+            raise ValueError(
+                f"{self.algorithm}: batch_size {self.batch_size} / num_generations {self.num_generations} is no "
+                f"multiple of processes {self.processes}; change one"
+            )
         if "max_turns" not in reads and self.max_turns > 1:
             fit = readers("max_turns", "or")
             raise ValueError(f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take {fit}, or 1 turn")
@@ -403,7 +421,11 @@ class AlignSettings(PresetSettings):
             chosen["prompts"] = self.prompts.name
         if self.environment_by is not None:
             chosen["environment"] = self.environment_by.identity(self.environment_settings)
-        return {**chosen, **{name: value for name in ("epochs", "warmup") if (value := getattr(self, name))}}
+        if "scale_rewards" in self.trainer.reads and not self.scale_rewards:
+            # What GRPO was before there was a choice.
+            chosen["scale_rewards"] = False
+        named = ("epochs", "warmup", "preference_margin")
+        return {**chosen, **{name: value for name in named if (value := getattr(self, name))}}
 
     @property
     def window(self) -> Window:

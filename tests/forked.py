@@ -19,6 +19,7 @@ LIBRARIES = [
     "trl",
     "apportion.rlhf.alignment",
     "apportion.rlhf.trainers.grpo_rloo",
+    "apportion.rlhf.trainers.preferences",
     "apportion.rlhf.trainers.supervised",
 ]
 

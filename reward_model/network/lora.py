@@ -1,6 +1,6 @@
 """Low-rank adapters (LoRA, Hu et al., 2021) on the network that reads.
 
-Policies get theirs by `apportion.rlhf.policy.lora`, which looks for linear layers by the same function.
+Policies get theirs by `apportion.rlhf.policy.lora`, which looks for linear layers by the same function, and more.
 """
 
 from __future__ import annotations

@@ -28,17 +28,30 @@ def adapter_config(model: Any, settings: LoraSettings) -> LoraConfig:
     """The adapters that ``settings`` asks for, in peft's words."""
     from peft import LoraConfig
 
-    from apportion.reward_model.network.lora import linear_layers
-
-    check_layers(linear_layers(model), settings)
+    check_layers(adaptable_layers(model), settings)
     return LoraConfig(
         r=settings.r,
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         target_modules=list(settings.targets),
+        fan_in_fan_out=not _transposed_layers(model).isdisjoint(settings.targets),
         bias="none",
         task_type="CAUSAL_LM",
     )
+
+
+def adaptable_layers(model: nn.Module) -> set[str]:
+    """The names, each without its module's, of the layers of ``model`` that take an adapter: linear ones."""
+    from apportion.reward_model.network.lora import linear_layers
+
+    return linear_layers(model) | _transposed_layers(model)
+
+
+def _transposed_layers(model: nn.Module) -> set[str]:
+    """GPT-2's linear layers, whose weights lie the other way round."""
+    from transformers.pytorch_utils import Conv1D
+
+    return {name.rpartition(".")[2] for name, layer in model.named_modules() if isinstance(layer, Conv1D)}
 
 
 def check_layers(layers: Iterable[str], settings: LoraSettings) -> None:

@@ -36,6 +36,7 @@ PAPER_ALIGN: Mapping[str, Any] = {
     "mini_batch_size": 64,
     "micro_batch_size": 8,
     "score_norm": False,
+    "scale_rewards": True,
     "temperature": 1.0,
     "max_context_tokens": 4096,
     "max_new_tokens": 512,

@@ -75,14 +75,33 @@ EPSILON = 1e-4
 """Added to the deviation, as in TRL's GRPO."""
 
 
-def turn_advantages(scores: Sequence[Sequence[float]], group: int) -> list[list[float]]:
+def charged(
+    scores: Sequence[Sequence[float]], ends: Sequence[Sequence[int]], divergence: Tensor, beta: float
+) -> list[list[float]]:
+    """What each turn is paid: its score less ``beta`` times the ``divergence`` of its tokens (Eq. 1, LLM-GELI).
+
+    ``ends`` holds the column of the last token of each turn. ``divergence`` [shape=(B, L)], float: log pi - log
+    pi_reference of each sampled token, 0 where the policy did not speak.
+    """
+    reached = divergence.double().cumsum(dim=1).tolist()
+    return [
+        [
+            score - beta * (sums[end] - before)
+            for score, end, before in zip(turns, columns, [0.0, *(sums[end] for end in columns)], strict=False)
+        ]
+        for turns, columns, sums in zip(scores, ends, reached, strict=True)
+    ]
+
+
+def turn_advantages(scores: Sequence[Sequence[float]], group: int, scaled: bool = True) -> list[list[float]]:
     """How much better each turn went on than the same turn of the group's other responses.
 
     What counts for turn k is the sum of its score and of those of the turns after it; from that sum the mean over the
-    group's responses that have a turn k is taken off, and the difference is divided by their standard deviation
-    (n - 1) + 1e-4. With one turn a response this is GRPO's own advantage. GRPO's process supervision (Shao et al.,
-    2024, section 4.1.3) compares each step's score with all steps of the group and then sums; here the k-th turns are
-    compared with one another, because what was said before them differs from turn to turn.
+    group's responses that have a turn k is taken off; where ``scaled``, the difference is divided by their standard
+    deviation (n - 1) + 1e-4. With one turn a response this is GRPO's own advantage, and Dr. GRPO's (Liu et al., 2025,
+    section 3.2) where it is not ``scaled``. GRPO's process supervision (Shao et al., 2024, section 4.1.3) compares each
+    step's score with all steps of the group and then sums; here the k-th turns are compared with one another, because
+    what was said before them differs from turn to turn.
 
     ``scores``: one score a turn, one sequence a response; ``group`` neighbouring responses answer the same context.
     Returns One advantage a turn; 0 where no other response of the group has that turn.
@@ -95,7 +114,10 @@ def turn_advantages(scores: Sequence[Sequence[float]], group: int) -> list[list[
             _level([sums[turn] for sums in to_come if len(sums) > turn]) for turn in range(max(map(len, to_come)))
         ]
         advantages += [
-            [(value - mean) / (deviation + EPSILON) for value, (mean, deviation) in zip(sums, levels, strict=False)]
+            [
+                (value - mean) / (deviation + EPSILON if scaled else 1.0)
+                for value, (mean, deviation) in zip(sums, levels, strict=False)
+            ]
             for sums in to_come
         ]
     return advantages

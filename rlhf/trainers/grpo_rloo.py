@@ -26,7 +26,7 @@ from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.trainers.group_advantages import GroupReward, spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_advantages import GroupReward, charged, spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.job import Run
@@ -55,7 +55,7 @@ def _train(
     kind: type[_GRPO] | type[_RLOO], config: type[GRPOConfig] | type[RLOOConfig], data: TrainingData, run: Run
 ) -> PeftModel:
     reward = GroupReward(data.reward, data.contexts, run.settings, run.processes)
-    rows = _dataset(data.policy, data.contexts, run)
+    rows = asked_rows(data.policy, data.contexts, run)
 
     def make(folder: Path) -> _Group:
         return kind(
@@ -71,7 +71,7 @@ def _train(
     return run_trainer(run, make)
 
 
-def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
+def asked_rows(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
     """The contexts of every step, in the order in which they are answered: a resumed run finds its place by count."""
     settings = run.settings
     order = ShuffledOrder(len(contexts), generator=torch.Generator().manual_seed(run.seed))
@@ -84,11 +84,45 @@ def _dataset(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> D
     )
 
 
-class _Group(StepTrainer):
-    """What is ours in all trainers: exact histories for the reward, the step's metrics, turns' advantages."""
+class Sampling(StepTrainer):
+    """Part of a trainer that samples replies and has them scored: the step's metrics, and the moments of the scores."""
 
     accelerator: Any
     reward: GroupReward
+    places: list[int]
+    observed: dict[str, float]
+
+    def observe(self, divergence: Tensor, entropy: Tensor, tokens: Tensor, mask: Tensor) -> None:
+        """Take in a step's replies; all [shape=(B, L)], ``mask`` [bool] true for what the policy said itself."""
+        divergence, entropy, tokens, counted = map(self._everywhere, (divergence, entropy, tokens, mask.long()))
+        mask = counted.bool()
+        self.observed = {
+            "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
+            "kl": float(divergence.sum(dim=1).mean()),
+            "response_tokens": float(mask.sum(dim=1).double().mean()),
+            "entropy": float(masked_mean(entropy, mask)),
+            "repetition": repetition(tokens, mask),
+            "sameness": sameness(tokens, mask, gather_object(self.places)),
+        }
+
+    def own_state(self) -> Any:
+        """The moments of the scores."""
+        return self.reward.score_norm.moments
+
+    def load_own_state(self, state: Any) -> None:
+        """Go on from what `own_state` gave."""
+        self.reward.score_norm = ScoreNorm(*state)
+
+    def _everywhere(self, values: Tensor) -> Tensor:
+        """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
+        rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
+        return rows
+
+
+class _Group(Sampling):
+    """What is ours in all of them: exact histories for the reward, the step's metrics, turns' advantages."""
+
+    divergence: Tensor
 
     def __init__(
         self,
@@ -108,7 +142,6 @@ class _Group(StepTrainer):
         self.places: list[int] = []
         self.ends: list[list[int]] = []
         self.endings: Sequence[StopReason] = ()
-        self.divergences: list[float] = []
         self.observed: dict[str, float] = {}
         parent: Any = super()
         parent.__init__(
@@ -125,13 +158,11 @@ class _Group(StepTrainer):
         parent: Any = super()
         with _sampling(self.model), finite_probabilities():
             output: dict[str, Any] = parent._generate_and_score_completions(inputs)
-            self.observed = self._observe(output)
-        if self.ends and self.settings.reward_placement == "turn":
-            output["advantages"] = self._turn_advantages(output["completion_ids"])
+            self._observe(output)
         return output
 
     @torch.no_grad()
-    def _observe(self, output: Mapping[str, Tensor]) -> dict[str, float]:
+    def _observe(self, output: Mapping[str, Tensor]) -> None:
         tokens, mask = output["completion_ids"], output["completion_mask"]
         policy_mask = (mask * output["tool_mask"] if "tool_mask" in output else mask).bool()
         given = (
@@ -144,40 +175,12 @@ class _Group(StepTrainer):
         logp, entropy, _ = reader._get_per_token_logps_and_entropies(self.model, *given, compute_entropy=True)
         with self.accelerator.unwrap_model(self.model).disable_adapter():
             reference, _, _ = reader._get_per_token_logps_and_entropies(self.model, *given)
-        divergence = (logp - reference) * policy_mask
-        self.divergences = divergence.sum(dim=1).tolist()
-        divergence, entropy, tokens, counted = map(self._everywhere, (divergence, entropy, tokens, policy_mask.long()))
-        policy_mask = counted.bool()
-        return {
-            "reward": math.fsum(self.reward.scores) / len(self.reward.scores),
-            "kl": float(divergence.sum(dim=1).mean()),
-            "response_tokens": float(policy_mask.sum(dim=1).double().mean()),
-            "entropy": float(masked_mean(entropy, policy_mask)),
-            "repetition": repetition(tokens, policy_mask),
-            "sameness": sameness(tokens, policy_mask, gather_object(self.places)),
-            **measured_endings(gather_object(list(self.endings))),
-        }
+        self.divergence = (logp - reference) * policy_mask
+        self.observe(self.divergence, entropy, tokens, policy_mask)
+        self.observed |= measured_endings(gather_object(list(self.endings)))
 
     def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
         return {**self.observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
-
-    def own_state(self) -> Any:
-        return self.reward.score_norm.moments
-
-    def load_own_state(self, state: Any) -> None:
-        self.reward.score_norm = ScoreNorm(*state)
-
-    def _everywhere(self, values: Tensor) -> Tensor:
-        """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""
-        rows: Tensor = self.accelerator.gather(self.accelerator.pad_across_processes(values, dim=1))
-        return rows
-
-    def _turn_advantages(self, tokens: Tensor) -> Tensor:
-        """Advantages [shape=(B, L)]; a group may lie across processes."""
-        everywhere = turn_advantages(gather_object(self.reward.turns), self.settings.num_generations)
-        first = self.accelerator.process_index * len(tokens)
-        here = everywhere[first : first + len(tokens)]
-        return spread_over_tokens(here, self.ends, tokens.shape[1]).to(tokens.device)
 
 
 def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:
@@ -202,6 +205,26 @@ class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
             warnings.filterwarnings("ignore", message=".*rollout_func.*")
             super().__init__(partner=partner, **several, **trainer)
 
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output = super()._generate_and_score_completions(inputs)
+        by_turn = bool(self.ends) and self.settings.reward_placement == "turn"
+        if by_turn or not self.settings.scale_rewards:
+            output["advantages"] = self._advantages(by_turn)
+        return output
+
+    def _advantages(self, by_turn: bool) -> Tensor:
+        """Advantages [shape=(B, L) by turns, else (B,)]; a group may lie across processes."""
+        size, length = self.divergence.shape
+        published = self.settings.scale_rewards
+        scores = self.reward.turns if by_turn else [[math.fsum(turns)] for turns in self.reward.turns]
+        ends = self.ends if by_turn else [[length - 1]] * size
+        # In the published form the divergence is in the loss.
+        paid = charged(scores, ends, self.divergence, 0.0 if published else self.settings.divergence_weight)
+        first = self.accelerator.process_index * size
+        here = turn_advantages(gather_object(paid), self.settings.num_generations, published)[first : first + size]
+        advantages = spread_over_tokens(here, ends, length) if by_turn else torch.tensor(here)[:, 0]
+        return advantages.to(self.divergence.device)
+
 
 class _RLOO(_Group, RLOOTrainer):  # type: ignore[misc]
     pass
@@ -218,7 +241,8 @@ class _RAFT(_GRPO):
         output = super()._generate_and_score_completions(inputs)
         cost = self.settings.divergence_weight
         scores = (math.fsum(turns) for turns in self.reward.turns)
-        paid = torch.tensor([s - cost * nats for s, nats in zip(scores, self.divergences, strict=True)])
+        nats = self.divergence.sum(dim=1).tolist()
+        paid = torch.tensor([score - cost * far for score, far in zip(scores, nats, strict=True)])
         groups = paid.view(-1, self.settings.num_generations)
         best = groups.argmax(dim=1) + torch.arange(len(groups)) * self.settings.num_generations
         names = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")

@@ -16,7 +16,7 @@ from peft import PeftModel
 from safetensors.torch import load_file
 from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import safe_globals
-from trl import GRPOConfig, RLOOConfig, SFTConfig
+from trl import DPOConfig, GRPOConfig, RLOOConfig, SFTConfig
 
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.folder import write_adapter
@@ -31,7 +31,8 @@ from apportion.rlhf.training.metrics import STATE, progress_line
 
 def updates_a_step(settings: AlignSettings) -> int:
     """Optimizer steps of one step."""
-    return settings.ppo_epochs * settings.batch_size // settings.mini_batch_size if settings.trainer.needs_reward else 1
+    several = "ppo_epochs" in settings.trainer.reads
+    return settings.ppo_epochs * settings.batch_size // settings.mini_batch_size if several else 1
 
 
 LIKELIHOOD = {"loss_type": "cispo", "epsilon_high": 1.0, "vllm_importance_sampling_correction": False}
@@ -41,18 +42,22 @@ LIKELIHOOD = {"loss_type": "cispo", "epsilon_high": 1.0, "vllm_importance_sampli
 def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folder: Path) -> Any:
     """Arguments of GRPO, RLOO or RAFT; one step samples ``batch`` replies, ``group`` to each context.
 
-    What is not named here is as TRL sets it: GRPO's loss is ``dapo`` (a mean over tokens), its advantages are divided
-    by the group's deviation, and its divergence is a part of the loss; RLOO's is a part of the reward.
+    What is not named here is as TRL sets it: GRPO's loss is ``dapo`` (a mean over tokens). RLOO's divergence is a part
+    of the reward, which TRL sees to; GRPO's is one by `grpo_rloo`, and TRL weighs none, but for the published form.
     RAFT's loss is `LIKELIHOOD`.
     """
     settings = run.settings
     likely = settings.trainer.keeps_best
+    published = settings.scale_rewards and not likely
+    form: dict[str, Any] = {"beta": settings.divergence_weight}
+    if config is GRPOConfig:
+        form = {"beta": settings.divergence_weight if published else 0.0, "scale_rewards": published}
     arguments = config(
         **_shared(run, folder, settings.mini_batch_size),
         steps_per_generation=settings.batch_size // (settings.at_once * settings.processes),
         num_generations=settings.num_generations,
         num_iterations=settings.ppo_epochs,
-        beta=0.0 if likely else settings.divergence_weight,
+        **form,
         epsilon=settings.clip,
         max_completion_length=settings.max_new_tokens,
         temperature=settings.temperature,
@@ -75,6 +80,24 @@ def supervised_arguments(run: Run, folder: Path) -> SFTConfig:
         train_sampling_strategy="sequential",
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
+    )
+    return on_one_device(arguments)
+
+
+def preference_arguments(run: Run, folder: Path) -> DPOConfig:
+    """A DPOConfig for contexts; a step is one update from a pair of replies to each of ``batch`` / ``group`` contexts.
+
+    A forward pass holds at most ``micro_batch_size`` replies, and one pair at least.
+    """
+    settings = run.settings
+    pairs = settings.batch_size // (settings.num_generations * settings.processes)
+    at_once = math.gcd(pairs, max(1, settings.at_once // 2))
+    shared = _shared(run, folder, settings.batch_size)
+    arguments = DPOConfig(
+        **shared | {"per_device_train_batch_size": at_once, "gradient_accumulation_steps": pairs // at_once},
+        beta=settings.divergence_weight,
+        train_sampling_strategy="sequential",
+        max_length=None,
     )
     return on_one_device(arguments)
 

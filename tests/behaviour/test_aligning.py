@@ -102,8 +102,8 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
 
 
 def test_an_unknown_algorithm_is_told(folder, capsys):
-    told = "'dpo' is not one of 'ppo', 'grpo', 'rloo', 'sft'"
-    aligned.refuses(capsys, told, "--algorithm", "dpo", folder / "config.toml")
+    told = "'ipo' is not one of 'ppo', 'grpo', 'rloo', 'dpo', 'sft'"
+    aligned.refuses(capsys, told, "--algorithm", "ipo", folder / "config.toml")
 
 
 def test_a_configuration_that_does_not_suit_the_algorithm_is_told(folder):

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import pytest
 import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import attach_adapter
@@ -15,7 +16,7 @@ from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 from apportion.rlhf.training_data import TrainingData
-from tests.rlhf.toy import chats, contexts, quiet, train
+from tests.rlhf.toy import chats, contexts, quiet, small_policy, token_contexts, train
 
 SEEDS = range(3)
 WINDOW = 5
@@ -95,3 +96,46 @@ def reaches(algorithm: str, task: str, seed: int) -> None:
 @pytest.mark.parametrize("algorithm", ["ppo", "grpo", "raft"])
 def test_the_optimum_is_reached_from_every_seed(algorithm, task, seed):
     reaches(algorithm, task, seed)
+
+
+def wide_policy() -> Policy:
+    """Its width is above its vocabulary, so that adapters reach any distribution of a token."""
+    small = small_policy()
+    size = {"hidden_size": 320, "head_dim": 80, "num_attention_heads": 4, "num_hidden_layers": 1}
+    config = LlamaConfig(**{**small.model.config.to_dict(), **size})
+    torch.manual_seed(0)
+    return Policy.of("wide", LlamaForCausalLM(config).eval(), small.tokenizer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("score_norm", [False, True])
+@pytest.mark.parametrize("algorithm", ["ppo", "grpo", "rloo"])
+def test_one_beta_leads_to_one_policy(algorithm, score_norm):
+    """Replies of a token to one question: the best policy is reference * exp(score / beta), whoever looks for it."""
+    policy, beta = wide_policy(), 0.5
+    asked = token_contexts(policy)
+    said: list[float] = []
+
+    def worth(text: str) -> float:
+        return float(any(letter in text for letter in "aeiou"))
+
+    def reward(contexts, histories, replies):
+        said.extend(map(worth, replies))
+        return said[-len(replies) :]
+
+    def likely(model) -> torch.Tensor:
+        with torch.no_grad():
+            return model(torch.tensor([asked[0].prompt])).logits[0, -1].double().softmax(-1)
+
+    sizes = {"batch_size": 64, "mini_batch_size": 64, "num_generations": 16, "ppo_epochs": 1, "max_new_tokens": 1}
+    weighed = {"beta": beta, "score_norm": score_norm, "lr_schedule": "linear", "lr": 2e-3, "steps": 150}
+    settings = SETTINGS.model_copy(update={"algorithm": algorithm, **sizes, **weighed})
+    texts = (policy.tokenizer.decode([token], skip_special_tokens=True) for token in range(len(policy.tokenizer)))
+    scores = torch.tensor([worth(text) for text in texts], dtype=torch.double)
+    reference = likely(policy.model)
+    torch.manual_seed(0)
+    model = train(TrainingData(policy, asked, reward), Run(settings, 0)).eval()
+    unit = statistics.pstdev(said) if score_norm else 1.0
+    best = (reference.log() + scores / (unit * beta)).softmax(-1)
+    assert (reference - best).abs().max() > 0.05
+    assert (likely(model) - best).abs().max() < 0.01

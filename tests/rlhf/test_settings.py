@@ -38,14 +38,18 @@ def test_savoir_s_settings_are_two_stages():
     assert (grpo.batch_size, grpo.mini_batch_size) == (64, 8) and grpo.steps * grpo.ppo_epochs * 64 // 8 == 2000
     assert (sft.algorithm, sft.epochs, sft.lr, sft.batch_size, sft.lr_schedule) == ("sft", 3, 2e-5, 32, "cosine")
     assert sft.window.tokens == grpo.window.tokens == 2048
-    assert not grpo.unread and not sft.unread
+    assert (
+        not grpo.unread and not sft.unread and grpo.scale_rewards and not AlignSettings(algorithm="grpo").scale_rewards
+    )
     stand_in = AlignSettings(preset="savoir", policy="tiny")
     assert (stand_in.lr, stand_in.warmup, stand_in.batch_size) == (None, None, 64)
 
 
 def test_what_was_not_asked_for_leaves_keys_as_they_were_and_what_was_enters_them():
-    assert AlignSettings().chosen == {}
+    assert AlignSettings().chosen == AlignSettings(algorithm="grpo", scale_rewards=True).chosen == {}
+    assert AlignSettings(algorithm="grpo").chosen == {"scale_rewards": False}
     assert AlignSettings(algorithm="sft", epochs=2, warmup=3).chosen == {"epochs": 2, "warmup": 3}
+    assert AlignSettings(algorithm="dpo", preference_margin=0.5).chosen == {"preference_margin": 0.5}
     assert AlignSettings(epochs=2).unread == ("epochs",)
 
 
@@ -116,6 +120,10 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
         (
             {"algorithm": "grpo", "mini_batch_size": 12, "micro_batch_size": 5},
             "grpo: mini_batch_size 12 is no multiple of micro_batch_size 5",
+        ),
+        (
+            {"algorithm": "dpo", "processes": 2},
+            "dpo: batch_size 24 / num_generations 8 is no multiple of processes 2; change one",
         ),
         ({"algorithm": "grpo", "processes": 5}, "grpo: mini_batch_size 24 is no multiple of processes 5; change one"),
         (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import torch
 from peft import PeftModel
-from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.session import Episode, Rating, Turn
@@ -88,16 +88,37 @@ def small_policy(seed: int = 0, dtype: torch.dtype = torch.float32) -> Policy:
     return Policy.of("small", LlamaForCausalLM(config).to(dtype).eval(), tokenizer)
 
 
-def dropping_policy() -> Policy:
-    """An OPT, whose layers drop activations in training, as few models of today do."""
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 128}
+_LLAMA = {**SIZES, "intermediate_size": 64, "num_key_value_heads": 1, "initializer_range": 0.2}
+SHAPES = {
+    "llama": {**_LLAMA, "attention_dropout": 0.3},
+    "qwen2": {**_LLAMA, "attention_dropout": 0.3},
+    # Its layers drop activations in training, as few models of today do.
+    "opt": {
+        **SIZES, "word_embed_proj_dim": 32, "ffn_dim": 64, "init_std": 0.2, "dropout": 0.3, "attention_dropout": 0.3,
+    },
+    "gpt2": {
+        "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128, "initializer_range": 0.2, "resid_pdrop": 0.3,
+        "embd_pdrop": 0.3, "attn_pdrop": 0.3,
+    },
+    "gemma": {**_LLAMA, "head_dim": 16, "attention_dropout": 0.3},
+}  # fmt: skip
+"""Families of models, tiny; of each the layers of `layers_of` get an adapter."""
+
+
+def layers_of(kind: str) -> tuple[str, ...]:
+    return ("c_attn", "c_fc") if kind == "gpt2" else ("q_proj", "v_proj")
+
+
+def shaped_policy(kind: str) -> Policy:
+    """A policy of the family ``kind``, with dropout in training."""
     small = small_policy()
     torch.manual_seed(0)
-    config = OPTConfig(
-        vocab_size=len(small.tokenizer), hidden_size=32, word_embed_proj_dim=32, ffn_dim=64, num_hidden_layers=2,
-        num_attention_heads=2, max_position_embeddings=128, init_std=0.2, dropout=0.3, attention_dropout=0.3,
-        pad_token_id=small.pad_id, bos_token_id=small.tokenizer.bos_token_id, eos_token_id=small.eos_ids[0],
-    )  # fmt: skip
-    return Policy.of("dropping", OPTForCausalLM(config), small.tokenizer)
+    ends = {"bos_token_id": small.tokenizer.bos_token_id, "eos_token_id": small.eos_ids[0]}
+    config = AutoConfig.for_model(
+        kind, vocab_size=len(small.tokenizer), pad_token_id=small.pad_id, **ends, **SHAPES[kind]
+    )
+    return Policy.of(kind, AutoModelForCausalLM.from_config(config), small.tokenizer)
 
 
 def contexts(policy: Policy, count: int = 4) -> tuple[DialogueContext, ...]:

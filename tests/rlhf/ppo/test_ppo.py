@@ -15,7 +15,7 @@ from apportion.rlhf.sampling.rollout import sample_replies
 from apportion.rlhf.settings import AlarmSettings
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
-from tests.rlhf.toy import SMALL, chats, contexts, quiet, small_policy
+from tests.rlhf.toy import SHAPES, SMALL, chats, contexts, layers_of, quiet, shaped_policy, small_policy
 
 METRICS = {
     "reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "value_loss", "policy_loss",
@@ -157,9 +157,11 @@ def test_the_live_line_tells_all_that_a_person_watches():
     assert seen == [1, 2]
 
 
-def test_before_training_policy_and_reference_are_exactly_the_same_and_values_are_zero():
-    policy = small_policy()
-    actor = ActorCritic(attach_adapter(policy.model, LoraSettings(r=2, alpha=4)), temperature=0.7).eval()
+@pytest.mark.parametrize("kind", SHAPES)
+def test_before_training_policy_and_reference_are_exactly_the_same_and_values_are_zero(kind):
+    policy = shaped_policy(kind)
+    adapters = LoraSettings(r=2, alpha=4, targets=layers_of(kind))
+    actor = ActorCritic(attach_adapter(policy.model, adapters), temperature=0.7).eval()
     rollout = sample_replies(policy, actor.model, contexts(policy), max_new_tokens=8, temperature=0.7)
     stats = actor(rollout)
     assert torch.equal(stats.logp, actor.reference_logp(rollout))

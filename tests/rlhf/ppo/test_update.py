@@ -16,7 +16,7 @@ from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.settings import AlignSettings
 from tests.rlhf.ppo.test_ppo import by_length, no_reward, trainer
-from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, no_history, small_policy
+from tests.rlhf.toy import SHAPES, SMALL, chats, contexts, layers_of, no_history, shaped_policy, small_policy
 
 
 def test_the_learning_rate_falls_to_zero_or_stays():
@@ -73,12 +73,13 @@ def test_what_saves_memory_changes_nothing_but_rounding(saver):
 WAYS = [{}, {"micro_batch_size": 1}, {"gradient_checkpointing": True}, {"group_by_length": True}, {"max_turns": 2}]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
-def test_before_any_update_no_token_leaves_the_clip_range(way):
-    policy = dropping_policy()
-    settings = SMALL.model_copy(
-        update={"lora": LoraSettings(r=4, alpha=8, dropout=0.5), "lr": 1e-30, "clip": 1e-3, "target_kl": 1.0, **way}
-    )
+@pytest.mark.parametrize(
+    ("kind", "way"), [*(("opt", way) for way in WAYS), *((kind, {}) for kind in SHAPES if kind != "opt")], ids=str
+)
+def test_before_any_update_no_token_leaves_the_clip_range(kind, way):
+    policy = shaped_policy(kind)
+    lora = LoraSettings(r=4, alpha=8, dropout=0.5, targets=layers_of(kind))
+    settings = SMALL.model_copy(update={"lora": lora, "lr": 1e-30, "clip": 1e-3, "target_kl": 1.0, **way})
     torch.manual_seed(0)
     model = attach_adapter(policy.model, settings.lora)
     # Adapters that change something: what they drop would show.

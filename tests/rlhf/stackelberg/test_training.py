@@ -196,6 +196,7 @@ def test_the_defaults_are_the_papers():
     assert (settings.algorithm, settings.num_generations, settings.clip) == ("grpo", 8, 0.2)
     assert (settings.learning_rate, settings.divergence_weight, settings.lora.r) == (1e-6, 0.04, 16)
     assert settings.policy == "Qwen/Qwen2.5-7B-Instruct" and not settings.score_norm and settings.ppo_epochs == 1
+    assert settings.scale_rewards
     assert RefineSettings(instances=("turns.jsonl",)).epochs == 3
 
 

@@ -16,7 +16,7 @@ from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.sampling.partner import RecordedPartner
 from apportion.rlhf.settings import AlarmSettings
 from apportion.rlhf.trainers import grpo_rloo as group_training
-from apportion.rlhf.trainers.group_advantages import EPSILON, spread_over_tokens, turn_advantages
+from apportion.rlhf.trainers.group_advantages import EPSILON, charged, spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import tensor_files
 from apportion.rlhf.training.alarms import sameness
 from apportion.rlhf.training.job import Run
@@ -24,7 +24,19 @@ from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training_data import TrainingData
 from tests.rlhf.killing import check_killed_between_steps
 from tests.rlhf.test_alignment import by_length, digest, run
-from tests.rlhf.toy import SMALL, chats, contexts, dropping_policy, episode, no_history, quiet, small_policy, train
+from tests.rlhf.toy import (
+    SHAPES,
+    SMALL,
+    chats,
+    contexts,
+    episode,
+    layers_of,
+    no_history,
+    quiet,
+    shaped_policy,
+    small_policy,
+    train,
+)
 
 TENSORS = tensor_files(1)
 METRICS = {"reward", "kl", "response_tokens", "entropy", "repetition", "sameness", "policy_loss", "clip_fraction"}
@@ -47,6 +59,7 @@ WAYS = {
     },
     "rloo": {"algorithm": "rloo", **GROUPS, "beta": 0.5},
     "raft": {"algorithm": "raft", **GROUPS, "mini_batch_size": 2, "beta": 0.1},
+    "dpo": {"algorithm": "dpo", **GROUPS},
     "sft": {"algorithm": "sft", **GROUPS},
 }
 
@@ -79,14 +92,17 @@ def sampled(trainer):
     return trainer._generate_and_score_completions(rows)
 
 
-@pytest.mark.parametrize("algorithm", ["grpo", "rloo", "raft"])
+@pytest.mark.parametrize("algorithm", ["grpo", "rloo", "raft", "dpo"])
 def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, algorithm):
     lines = []
     history, samples = run(
         tmp_path, **{**WAYS[algorithm], "steps": 2}, progress=lambda done, total, text: lines.append(text)
     )
     rows = [row for row in history.to_pylist() if row["metric"] != "warmup_loss"]
-    measured = METRICS - {"policy_loss", "clip_fraction"} | {"loss"} if algorithm == "raft" else METRICS
+    measured = METRICS
+    if algorithm in ("raft", "dpo"):
+        measured = METRICS - {"policy_loss", "clip_fraction"} | {"loss"}
+    measured |= {"margin", "pairs"} if algorithm == "dpo" else set()
     assert {row["metric"] for row in rows} == measured and {row["step"] for row in rows} == {1, 2}
     assert all(math.isfinite(row["value"]) for row in rows)
     # Sampled without dropout, the first replies come from the reference itself.
@@ -99,11 +115,16 @@ def test_a_run_gives_the_same_as_ppo_curves_samples_policy_and_card(tmp_path, al
 
 
 @pytest.mark.parametrize(
-    ("way", "saver"), [("grpo", {}), ("grpo, several turns", {"gradient_checkpointing": True}), ("rloo", {})]
+    ("kind", "way", "saver"),
+    [
+        *((kind, "grpo", {}) for kind in SHAPES),
+        ("opt", "grpo, several turns", {"gradient_checkpointing": True}),
+        ("opt", "rloo", {}),
+    ],
 )
-def test_before_any_update_no_token_leaves_the_clip_range(way, saver):
-    policy = dropping_policy()
-    lora = SMALL.lora.model_copy(update={"dropout": 0.5})
+def test_before_any_update_no_token_leaves_the_clip_range(kind, way, saver):
+    policy = shaped_policy(kind)
+    lora = SMALL.lora.model_copy(update={"dropout": 0.5, "targets": layers_of(kind)})
     still = {
         "lr": 1e-30,
         "steps": 1,
@@ -117,7 +138,7 @@ def test_before_any_update_no_token_leaves_the_clip_range(way, saver):
     partner = RecordedPartner(chats(4), no_history) if settings.max_turns > 1 else None
     measured = Metrics()
     train(TrainingData(policy, contexts(policy), by_length, partner), Run(settings, 0, measured))
-    assert measured.at(1)["clip_fraction"] == 0.0
+    assert measured.at(1)["clip_fraction"] == measured.at(1)["kl"] == 0.0
 
 
 def test_no_run_is_reported_to_the_hub(monkeypatch):
@@ -165,10 +186,26 @@ def test_replies_of_a_group_are_not_compared_with_each_other(monkeypatch):
 
 
 def test_trls_advantages_are_those_of_turns_where_a_response_is_one_turn(monkeypatch):
-    trainer = assembled(monkeypatch, lambda contexts, histories, replies: [1.0, 4.0, -2.0, 0.5])
+    scored = lambda contexts, histories, replies: [1.0, 4.0, -2.0, 0.5]  # noqa: E731
+    trainer = assembled(monkeypatch, scored, scale_rewards=True)
     output = sampled(trainer)
     expected = [own[0] for own in turn_advantages(trainer.reward.turns, 2)]
     assert output["advantages"].tolist() == pytest.approx(expected, rel=1e-4)
+
+
+def test_grpo_and_rloo_pay_for_the_divergence_alike(monkeypatch):
+    """TRL takes it off RLOO's rewards; what is left less the others' mean is twice what is left less a pair's mean."""
+    found = {}
+    for algorithm, beta in (("grpo", 0.5), ("rloo", 0.5), ("grpo", 0.0)):
+        trainer = assembled(monkeypatch, by_length, algorithm=algorithm, beta=beta)
+        torch.manual_seed(0)
+        for name, weight in trainer.model.named_parameters():
+            if "lora_B" in name:
+                torch.nn.init.normal_(weight, std=0.3)
+        output = sampled(trainer)
+        found[algorithm, beta] = (output["completion_ids"].tolist(), output["advantages"])
+    (said, grpo), (said_too, rloo), (_, free) = found.values()
+    assert said == said_too and torch.allclose(rloo, 2 * grpo, atol=1e-4) and (grpo - free).abs().max() > 0.1
 
 
 def several_turns(monkeypatch, reward, **changes):
@@ -181,14 +218,16 @@ def several_turns(monkeypatch, reward, **changes):
 SCORED = [1.0, 3.0, 2.0, 0.0, 5.0, 5.0, 5.0, 1.0]
 
 
-def test_each_token_of_a_turn_gets_its_turns_advantage(monkeypatch):
-    trainer = several_turns(monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], score_norm=False)
+@pytest.mark.parametrize("published", [False, True])
+def test_each_token_of_a_turn_gets_its_turns_advantage(monkeypatch, published):
+    given = {"score_norm": False, "scale_rewards": published}
+    trainer = several_turns(monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], **given)
     output = sampled(trainer)
     tokens, own = output["completion_ids"], output["tool_mask"].bool() & output["completion_mask"].bool()
     assert output["advantages"].shape == tokens.shape and all(len(ends) == 2 for ends in trainer.ends)
     # The hand-computed case of test_turn_advantages; the second group: 10 and 6 to come, then 5 and 1.
-    first, second = 1 / (2 / 2**0.5 + 1e-4), 1.5 / (3 / 2**0.5 + 1e-4)
-    third = 2 / (4 / 2**0.5 + 1e-4)
+    deviations = [gap / 2**0.5 + 1e-4 if published else 1.0 for gap in (2, 3, 4)]
+    first, second, third = (gap / deviation for gap, deviation in zip((1, 1.5, 2), deviations, strict=True))
     hand = [[first, second], [-first, -second], [third, third], [-third, -third]]
     for row, (advantages, ends) in enumerate(zip(hand, trainer.ends, strict=True)):
         for turn, (start, end) in enumerate(((0, ends[0]), (ends[0] + 1, ends[1]))):
@@ -202,9 +241,8 @@ def test_each_token_of_a_turn_gets_its_turns_advantage(monkeypatch):
 
 def test_the_loss_weighs_each_token_by_its_turns_advantage(monkeypatch):
     """TRL's loss with our (B, T) advantages, against the same sum by hand: at the first update all ratios are 1."""
-    trainer = several_turns(
-        monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], score_norm=False, beta=0.0
-    )
+    given = {"score_norm": False, "beta": 0.0, "scale_rewards": True}
+    trainer = several_turns(monkeypatch, lambda contexts, histories, replies: SCORED[: len(replies)], **given)
     output = sampled(trainer)
     trainer.current_gradient_accumulation_steps = 1
     loss = trainer._compute_loss(trainer.model, output)
@@ -289,7 +327,7 @@ def test_stopped_after_any_step_the_end_is_the_same(tmp_path, way):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["grpo", "sft"])
+@pytest.mark.parametrize("way", ["grpo", "dpo", "sft"])
 def test_killed_between_any_two_steps_the_final_policy_is_the_same(tmp_path, way):
     check_killed_between_steps(tmp_path, steps=4, **WAYS[way])
 
@@ -376,6 +414,12 @@ def test_a_case_computed_by_hand():
     found = turn_advantages([[1.0, 3.0], [2.0, 0.0]], group=2)
     assert found[0] == pytest.approx([1 / first, 1.5 / second])
     assert found[1] == pytest.approx([-1 / first, -1.5 / second])
+    assert turn_advantages([[1.0, 3.0], [2.0, 0.0]], group=2, scaled=False) == [[1.0, 1.5], [-1.0, -1.5]]
+
+
+def test_a_turn_pays_for_the_divergence_of_its_own_tokens():
+    divergence = torch.tensor([[0.5, -0.25, 0.0, 0.0, 1.0], [2.0, 0.0, 1.0, 0.0, 0.0]])
+    assert charged([[1.0, 2.0], [3.0]], [[1, 4], [2]], divergence, 2.0) == [[0.5, 0.0], [-3.0]]
 
 
 def test_groups_do_not_see_each_other_and_a_turn_that_only_one_response_has_says_nothing():

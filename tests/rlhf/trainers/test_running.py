@@ -21,15 +21,18 @@ def settings(**values) -> AlignSettings:
     return AlignSettings.model_validate({"algorithm": "grpo", "num_generations": 4, **values})
 
 
-@pytest.mark.parametrize("algorithm", ["grpo", "rloo"])
-def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algorithm):
-    chosen = settings(algorithm=algorithm, steps=5, batch_size=24, mini_batch_size=12, micro_batch_size=3, ppo_epochs=2)
+@pytest.mark.parametrize(("algorithm", "beta"), [("grpo", 0.0), ("grpo", 0.3), ("rloo", 0.3)])
+def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algorithm, beta):
+    sizes = {"batch_size": 24, "mini_batch_size": 12, "micro_batch_size": 3}
+    # GRPO's divergence is in its loss where it is as published, else in the reward, where TRL has no part in it.
+    chosen = settings(algorithm=algorithm, steps=5, **sizes, ppo_epochs=2, scale_rewards=beta > 0)
     config = GRPOConfig if algorithm == "grpo" else RLOOConfig
     found = group_arguments(config, Run(chosen, 7), tmp_path)
     assert updates_a_step(chosen) == 4 and found.max_steps == 20
     assert found.per_device_train_batch_size * found.gradient_accumulation_steps == 12
     assert found.generation_batch_size == 24 and (found.num_generations, found.num_iterations) == (4, 2)
-    assert (found.beta, found.epsilon, found.temperature) == (0.3, 0.2, 0.7)
+    assert (found.beta, found.epsilon, found.temperature) == (beta, 0.2, 0.7)
+    assert algorithm == "rloo" or found.scale_rewards == ("group" if beta else "none")
     assert found.logging_steps == 4 and found.save_strategy.value == "no" and found.seed == 7
     # Nothing leaves the machine and nothing is printed.
     assert not found.report_to and found.disable_tqdm and not found.push_to_hub and not found.bf16
