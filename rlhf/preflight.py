@@ -43,7 +43,7 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
     if settings.processes > 1:
         from apportion.rlhf.launch.launcher import check_launch
 
-        check_launch(settings.placed)
+        check_launch(settings)
     if episodes is not None:
         _check_targets(settings, episodes)
     if settings.policy == "tiny":

@@ -115,7 +115,7 @@ def write_window(folder: Path, window: Window) -> None:
 
 def window_path(policy: str) -> Path:
     """Where the window of the policy in the folder ``policy`` is."""
-    return at_home(policy) / WINDOW_FILE
+    return model_folder(policy) / WINDOW_FILE
 
 
 def read_window(policy: str) -> dict[str, Any]:

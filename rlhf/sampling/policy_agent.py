@@ -19,6 +19,7 @@ from apportion.foundation.model_hub.names import FETCHED
 from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import sample_seeded
+from apportion.rlhf.training.rng_state import quiet_transformers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -56,7 +57,8 @@ class PolicyAgent:
         from apportion.rlhf.policy.folder import open_policy
 
         window = _window(made_of)
-        policy = open_policy(made_of, window, Placement(), made_of)
+        with quiet_transformers():
+            policy = open_policy(made_of, window, Placement(), made_of)
         return cls(_called(made_of), policy, policy.model, window)
 
     def act(self, view: Observation) -> Action:

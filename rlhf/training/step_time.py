@@ -165,7 +165,8 @@ def _spoken(seconds: float) -> str:
     """
     units = (("years", 31_557_600), ("days", 86_400), ("hours", 3_600), ("min", 60))
     name, size = next((unit for unit in units if seconds >= unit[1]), ("s", 1))
-    return f"{seconds / size:.2g} {name}"
+    count = seconds / size
+    return f"{count:,.0f} {name}" if count >= 10 else f"{count:.2g} {name}"
 
 
 def _free(device: torch.device) -> float:
