@@ -411,7 +411,7 @@ class AlignSettings(PresetSettings):
         """Where the policy runs: ``auto`` is what is here, and of `tiny`, which takes seconds, the CPU and float32."""
         auto = {"device": "cpu", "dtype": "float32"} if self.policy == "tiny" else {"device": "auto", "dtype": "auto"}
         given = {"device": self.device, "dtype": self.dtype}
-        return Placement(**{name: auto[name] if value == "auto" else value for name, value in given.items()})
+        return Placement.model_validate(given | {name: auto[name] for name, value in given.items() if value == "auto"})
 
     @property
     def placed(self) -> Self:

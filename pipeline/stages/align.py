@@ -186,9 +186,11 @@ def _check(before: BeforeRun) -> Iterator[str]:
     if not (named and before.finished()):
         with errors_called("align"):
             policy = check_alignment(settings, align_episodes(tuple(before.sessions.values()), config, before.rating))
+            told = None
             if policy is not None and not before.finished():
                 fix_threads(config)
-                yield step_told(policy, settings)
+                told = step_told(policy, settings)
+        yield from () if told is None else (told,)
     yield from check_chosen(before)
     if settings.unread:
         keys = ", ".join(f"align.{name}" for name in settings.unread)

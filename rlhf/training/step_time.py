@@ -89,7 +89,8 @@ def step_time(policy: Policy, settings: AlignSettings) -> StepTime:
     """The time of a step of ``policy``, whose model has no weights (torch's meta device) and is used up here."""
     device = torch.device(settings.placement.device)
     shape = Shape.of(policy.model.config)
-    peak = estimate(shape, settings).peak
+    # Processes on a CPU share its memory.
+    peak = estimate(shape, settings).peak * (settings.processes if device.type == "cpu" else 1)
     free = _free(device)
     with torch.random.fork_rng([device] if device.type == "cuda" else []), quiet_transformers():
         model, share = _shortened(policy.model, shape, settings)
