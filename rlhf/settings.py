@@ -340,8 +340,7 @@ class AlignSettings(PresetSettings):
         """As plain JSON values, files and folders by their last names."""
         paths = {"prompts": self.prompts, "reward_model": self.reward_model}
         names = {name: path.name for name, path in paths.items() if path is not None}
-        named = names | {"policy": last_name(self.policy)} | self.placement.plain()
-        return self.plain() | named | self._tables(last_name)
+        return self.plain() | names | {"policy": last_name(self.policy)} | self._tables(last_name)
 
     def _tables(self, place: Callable[[str], str]) -> dict[str, Any]:
         tables = {"partner_settings": self.partner_settings, "environment_settings": self.environment_settings}
@@ -418,9 +417,9 @@ class AlignSettings(PresetSettings):
         """A copy that names the device and the number format where they are ``auto``."""
         return self.model_copy(update=dict(self.placement))
 
-    def in_key(self) -> dict[str, Any]:
-        """As `Settings.in_key`; by what ``auto`` is here."""
-        return {**super().in_key(), **self.placement.plain()}
+    def plain(self) -> dict[str, Any]:
+        """As `Settings.plain`, for keys too; by what ``auto`` is here."""
+        return {**super().plain(), **self.placement.plain()}
 
     @property
     def adapter(self) -> LoraSettings:
