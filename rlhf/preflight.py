@@ -55,11 +55,11 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
 
 
 def step_told(policy: Policy, settings: AlignSettings) -> str:
-    """What a step takes on this machine (`apportion.rlhf.training.step_time`), in a line; ``policy`` is used up.
+    """What a step takes on this machine (`apportion.rlhf.step_time`), in a line; ``policy`` is used up.
 
     Raises InputError: ``device`` is auto, there is no card, and on the CPU the training would not end.
     """
-    from apportion.rlhf.training.step_time import step_time
+    from apportion.rlhf.step_time import step_time
 
     try:
         taken = step_time(policy, settings)

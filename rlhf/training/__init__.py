@@ -11,5 +11,4 @@ From the ground up:
 - `tracking`: curves for TensorBoard and Weights & Biases
 - `tiny_policy`: the small LLaMA that is built on the spot
 - `memory_estimate`: how much memory PPO needs (`python -m apportion.rlhf.training.memory_estimate`)
-- `step_time`: how long a step takes on this machine, timed before the first
 """
