@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from apportion.foundation.errors import InputError
+from apportion.rlhf import step_time as timed
 from apportion.rlhf.preflight import check_alignment, step_told
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf import step_time as timed
 from tests.rlhf.saved import save_model
 from tests.rlhf.toy import SMALL
 
