@@ -8,7 +8,7 @@ From the ground up, each importing only from those before it:
 - `training/`: what every algorithm shares: job, reward, metrics, alarms, checkpoints
 - `sampling/`: replies, one turn or several, and the other side
 - `training_data` (what a trainer learns from), `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
-- `preflight`: what can be known to fail before the first step
+- `step_time` (what a step takes on this machine), `preflight`: what can be known to fail before the first step
 - `resolve_paths`: paths and consent that are given to what is chosen by name
 - `negotiation/`: negotiators that are no language models, learned by dialogues, by reward and by an expert
 - `language_model_finetune`: a small language model of a corpus, where no other measures influence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -31,6 +32,7 @@ def align(job: Job, progress: Progress = silent, watch: Sequence[Watcher] = ()) 
     be loaded, no reward model but for ``sft``, or a setting that does not fit the policy. Raises UnitError: No usable
     contexts, a reward or loss that is not finite, an alarm, no memory left, or a damaged checkpoint.
     """
+    job = replace(job, settings=job.settings.placed)
     with errors_called(job.called):
         check_alignment(job.settings)
         if job.reward_model is None and job.settings.reward == REWARD_MODEL and job.settings.trainer.needs_reward:

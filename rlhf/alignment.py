@@ -53,6 +53,7 @@ def align_here(
     as it reads them. ``processes``: those that this one shares the work with; None where it is alone. ``progress``,
     ``watch``: as in `apportion.rlhf.align.align`.
     """
+    job = replace(job, settings=job.settings.placed)
     settings = job.settings
     check_device(settings.placement)
     episodes = of_targets(job.episodes, settings.targets)

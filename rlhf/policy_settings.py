@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from apportion.foundation.settings import Settings
 from apportion.rlhf.algorithms import readers
@@ -13,9 +15,16 @@ ContextTurns = Annotated[int, Field(ge=1, description="most turns of history tha
 MaxContextTokens = Annotated[int, Field(ge=8, description="longest prompt; the oldest turns are dropped until it fits")]
 MaxNewTokens = Annotated[int, Field(ge=1, description="longest reply, in tokens")]
 Temperature = Annotated[float, Field(ge=0.001, le=5, description="sampling temperature, in the log-probabilities too")]
-Device = Annotated[Literal["cpu", "cuda"], Field(description="where the policy runs; results differ by bits")]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"],
+    Field(description="where the policy runs; results differ by bits. auto takes the card where one is, tiny the CPU"),
+]
 Dtype = Annotated[
-    Literal["float32", "bfloat16"], Field(description="number format of the frozen weights; adapters stay in float32")
+    Literal["auto", "float32", "bfloat16"],
+    Field(
+        description="number format of the frozen weights; adapters stay in float32. auto takes bfloat16 on a card that "
+        "computes in it"
+    ),
 ]
 
 
@@ -44,10 +53,40 @@ class Window(_Part):
 
 
 class Placement(_Part):
-    """Where a policy runs, and in what number format its frozen weights are."""
+    """Where a policy runs, and in what number format its frozen weights are; ``auto`` becomes what is here.
 
-    device: Device = "cpu"
-    dtype: Dtype = "float32"
+    On a CPU ``auto`` is float32: most multiply bfloat16 several times slower.
+    """
+
+    device: Device = "auto"
+    dtype: Dtype = "auto"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _found_here(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        device, dtype = (values.get(name, "auto") for name in ("device", "dtype"))
+        if device == "auto":
+            device = "cuda" if has_card() else "cpu"
+        if dtype == "auto":
+            dtype = "bfloat16" if device == "cuda" and _has_bfloat16() else "float32"
+        return {**values, "device": device, "dtype": dtype}
+
+
+def has_card() -> bool:
+    """Whether torch sees a CUDA device; it is imported only where a driver has one."""
+    if sys.platform == "linux" and not any(any(Path("/dev").glob(name)) for name in ("nvidia[0-9]*", "dxg", "kfd")):
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _has_bfloat16() -> bool:
+    import torch
+
+    return torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
 
 
 class LoraSettings(Settings):

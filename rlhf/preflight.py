@@ -26,11 +26,12 @@ TINY_LAYERS = ("down_proj", "gate_proj", "k_proj", "lm_head", "o_proj", "q_proj"
 """The linear layers of the LLaMA that `tiny` is."""
 
 
-def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None = None) -> None:
+def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None = None) -> Policy | None:
     """Raise InputError where an alignment with ``settings`` cannot be carried out on this machine.
 
     A named policy's configuration and tokenizer are read, and the model is built without its weights (on torch's meta
-    device). ``episodes`` are those of the whole corpus; None where they are not known.
+    device). ``episodes`` are those of the whole corpus; None where they are not known. Returns: The named policy,
+    without weights; None for `tiny`.
 
     Raises InputError: a device or number format that is not there; processes that cannot be started; targets whom
     nobody rates, or none where no session has a score; of a policy: unknown name, gated, no network, no safetensors in
@@ -49,8 +50,23 @@ def check_alignment(settings: AlignSettings, episodes: Sequence[Episode] | None 
         from apportion.rlhf.policy.lora import check_layers
 
         check_layers(TINY_LAYERS, settings.lora)
-    else:
-        _check_policy(settings)
+        return None
+    return _check_policy(settings)
+
+
+def step_told(policy: Policy, settings: AlignSettings) -> str:
+    """What a step takes on this machine (`apportion.rlhf.step_time`), in a line; ``policy`` is used up.
+
+    Raises InputError: ``device`` is auto, there is no card, and on the CPU the training would not end.
+    """
+    from apportion.rlhf.step_time import step_time
+
+    try:
+        taken = step_time(policy, settings)
+    except Exception as error:  # A model of a kind that is not cut short like this can be trained all the same.
+        return f"align: how long a step takes here cannot be said ({type(error).__name__}: {str(error)[:200]})"
+    taken.check()
+    return f"align: {taken}"
 
 
 def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None:
@@ -62,7 +78,7 @@ def _check_targets(settings: AlignSettings, episodes: Sequence[Episode]) -> None
     of_targets(episodes, settings.targets)
 
 
-def _check_policy(settings: AlignSettings) -> None:
+def _check_policy(settings: AlignSettings) -> Policy:
     from apportion.rlhf.policy.lora import adaptable_layers, check_layers
 
     name = settings.policy
@@ -76,7 +92,9 @@ def _check_policy(settings: AlignSettings) -> None:
     model = _without_weights(name, config)
     check_embeddings(name, model, tokenizer)
     check_layers(adaptable_layers(model), settings.lora)
-    _check_turns(Policy.of(name, model, tokenizer), settings)
+    policy = Policy.of(name, model, tokenizer)
+    _check_turns(policy, settings)
+    return policy
 
 
 def _without_weights(name: str, config: Any) -> Any:

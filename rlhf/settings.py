@@ -91,8 +91,8 @@ class AlignSettings(PresetSettings):
         default=None,
         description="a JSON Lines file of prompts that are answered, in place of the policy split's contexts",
     )
-    device: Device = "cpu"
-    dtype: Dtype = "float32"
+    device: Device = "auto"
+    dtype: Dtype = "auto"
     generation: Literal["transformers", "vllm"] = Field(
         default="transformers",
         description=f"what samples the replies of {readers('generation')}; vllm is an extra, for GPUs",
@@ -346,7 +346,7 @@ class AlignSettings(PresetSettings):
     def _suits_vllm(self) -> None:
         if "generation" not in self.trainer.reads:
             raise ValueError(f"generation = 'vllm' is for {readers('generation')}, not for {self.algorithm}")
-        if self.policy == "tiny" or self.device != "cuda":
+        if self.policy == "tiny" or self.placement.device != "cuda":
             raise ValueError("generation = 'vllm' needs device = 'cuda' and a named policy, not tiny")
         if self.max_turns > 1:
             raise ValueError(f"generation = 'vllm' samples single turns; max_turns is {self.max_turns}")
@@ -434,8 +434,19 @@ class AlignSettings(PresetSettings):
 
     @property
     def placement(self) -> Placement:
-        """Where the policy runs."""
-        return Placement.of(self)
+        """Where the policy runs: ``auto`` is what is here, and of `tiny`, which takes seconds, the CPU and float32."""
+        auto = {"device": "cpu", "dtype": "float32"} if self.policy == "tiny" else {"device": "auto", "dtype": "auto"}
+        given = {"device": self.device, "dtype": self.dtype}
+        return Placement.model_validate(given | {name: auto[name] for name, value in given.items() if value == "auto"})
+
+    @property
+    def placed(self) -> Self:
+        """A copy that names the device and the number format where they are ``auto``."""
+        return self.model_copy(update=dict(self.placement))
+
+    def plain(self) -> dict[str, Any]:
+        """As `Settings.plain`, for keys too; by what ``auto`` is here."""
+        return {**super().plain(), **self.placement.plain()}
 
     @property
     def adapter(self) -> LoraSettings:

@@ -27,9 +27,11 @@ WINDOW_OPTIONS = (
     click.option(
         "--temperature", type=float, metavar="T", help="0: the most likely token each time.  [default: as trained]"
     ),
-    click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where the policies run.  [default: cpu]"),
     click.option(
-        "--dtype", type=click.Choice(["float32", "bfloat16"]), help="Number format of weights.  [default: float32]"
+        "--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where the policies run.  [default: auto]"
+    ),
+    click.option(
+        "--dtype", type=click.Choice(["auto", "float32", "bfloat16"]), help="Number format of weights.  [default: auto]"
     ),
 )
 CONTEXT_OPTIONS = (
@@ -93,9 +95,9 @@ def generate_command(
 ) -> None:
     """Let POLICY answer in dialogues of CORPUS, in the place of the rated speaker: one response a context.
 
-    POLICY is a folder that `apportion run --only align` wrote (RUN/policy), or any causal language model with a chat
-    template, by folder or Hugging Face name. NAME=POLICY calls it NAME in the table. With --policy all of them answer
-    the same contexts. Stopped and run again it goes on; the same seed gives the same table.
+    POLICY is a folder that `apportion run --only align` wrote (RUN/policy), smollm2 (once fetched), or any causal
+    language model with a chat template, by folder or Hugging Face name. NAME=POLICY calls it NAME in the table. With
+    --policy all of them answer the same contexts. Stopped and run again it goes on; the same seed gives the same table.
     """
     from apportion.rlhf.compare.choice import GenerationRequest, choose
 

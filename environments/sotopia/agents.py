@@ -1,4 +1,4 @@
-"""Who can play a character, by name: scripts, a package's agents, and language models."""
+"""Who can play a character, by name: scripts, policies on this machine, a package's agents, and language models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ AGENTS = agents_by_name(
         "random": "apportion.environments.agents.agent:RandomLegalAgent",
         "recorded": "apportion.environments.agents.agent:ReplayAgent",
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
+        # By their places alone: what they are made with is above this package, and is loaded when somebody names them.
+        "policy": "apportion.rlhf.sampling.policy_agent:FolderPolicy",
+        "smollm2": "apportion.rlhf.sampling.policy_agent:SmolLM2",
     },
 )
 METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with metacognitive multi-agent systems)"
-ROSTER = AgentRegistry(AGENTS, made_of=(ReplayAgent.example, "talking@STEP"), elsewhere={"metamind": METAMIND})
-"""``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, a package's, or a language model's:
-``base``, ``react``, ``refine``, ``base@MODEL``."""
+ROSTER = AgentRegistry(
+    AGENTS, made_of=(ReplayAgent.example, "talking@STEP", "policy@FOLDER"), elsewhere={"metamind": METAMIND}
+)
+"""``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, ``smollm2``, ``policy@FOLDER``, a
+package's, or a language model's at a server: ``base``, ``react``, ``refine``, ``base@MODEL``."""
 asked_by, scripted = ROSTER.asked_by, ROSTER.scripted

@@ -77,7 +77,7 @@ TEXT_MODELS = {
             200 * 2**20,
         ),
         "gguf_file:convert_gguf",
-        'train_reward.backbone = "smollm2", or decompose.zero_shot.model and decompose.influence.model',
+        'align.policy = "smollm2", train_reward.backbone, decompose.zero_shot.model or decompose.influence.model',
     ),
     "e5-small": TextModel(
         "intfloat/multilingual-e5-small",

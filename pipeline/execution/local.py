@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from apportion.features.face.choice import chosen_detector, missing_mesh
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import locked
-from apportion.foundation.truncate import listed
+from apportion.foundation.truncate import listed, shortened
 from apportion.pipeline.assembly import decided, open_engine
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine
     from apportion.pipeline.llm_requests.batching import BatchStatus
     from apportion.pipeline.llm_requests.spend import Spending
+
+SHOWN_REPLIES = 2
+"""Contexts whose replies are said at the end; the report has all."""
 
 
 def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, batch: bool = False) -> RunSummary:
@@ -214,6 +217,7 @@ def _summary(
     unjudged = _unjudged(engine) if any(outcome.stage == "rewards" for outcome in result.outcomes) else {}
     parts = (table, spreads, audit, spending, batch, recording, left_out, unjudged)
     chosen = (*engine.facts["recordings"](engine), *_of_policy(engine, result))
+    replies = _replies(engine) if _is_aligned(result) else ()
     recorded = tuple(recorded_people(engine)) if "features" in result.counts() else ()
     return RunSummary(
         config,
@@ -223,6 +227,7 @@ def _summary(
         *parts,
         detector=_detector(engine, result),
         chosen=chosen,
+        replies=replies,
         recorded=recorded,
     )
 
@@ -236,9 +241,22 @@ def _detector(engine: Engine, result: RunResult) -> str | None:
     return chosen if missing_mesh(settings) is None else f"{chosen} (no face mesh: apportion models fetch mesh)"
 
 
+def _is_aligned(result: RunResult) -> bool:
+    return bool(result.counts().get("align", {}).keys() & {"done", "reused"})
+
+
+def _replies(engine: Engine) -> tuple[str, ...]:
+    """What the policy said before and after, to the first of the contexts that the report shows."""
+    lines: list[str] = []
+    for artifact in engine.finished("align").values():
+        for row in artifact.table("samples").slice(0, SHOWN_REPLIES).to_pylist():
+            lines += [f"{name:<14} {shortened(row[name], 240)!r}" for name in ("before", "after")]
+    return tuple(lines)
+
+
 def _of_policy(engine: Engine, result: RunResult) -> tuple[str, ...]:
     """What is to be known of a policy's reward model, where a policy was trained."""
-    if not result.counts().get("align", {}).keys() & {"done", "reused"}:
+    if not _is_aligned(result):
         return ()
     from apportion.pipeline.stages.align import worth_note
 

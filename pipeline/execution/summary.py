@@ -51,6 +51,8 @@ class RunSummary:
     chosen: tuple[str, ...] = ()
     """What had to be chosen in recordings, and what is not known of a policy's reward model: known at the end alone,
     unlike ``warnings``, which are told at the start."""
+    replies: tuple[str, ...] = ()
+    """What the policy replied before and after it was trained."""
     recorded: tuple[str, ...] = ()
     """How much there is of who was measured, a line a person."""
 
@@ -70,6 +72,7 @@ class RunSummary:
             "batch": self.batch.to_json() if self.batch else None,
             "detector": self.detector,
             "recorded": list(self.recorded),
+            "replies": list(self.replies),
             "stopped": self.result.stopped,
             "left_out": dict(self.left_out),
             "nothing_to_judge_by": dict(self.unjudged),
@@ -119,6 +122,7 @@ class RunSummary:
         for name, path in self._files().items():
             stale = " (an earlier run's: this one made none)" if STAGE_OF.get(name) in self._without_result else ""
             lines.append(f"{name:<14} {path}{stale}")
+        lines += self.replies
         if self.result.stopped and not self._waits:
             why = self.result.stopped
             lines.append(why if why.startswith("stopped ") else f"stopped: {why}")

@@ -23,7 +23,7 @@ from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_model
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.loading import check_whole
 from apportion.rlhf.policy.prompts import read_prompts
-from apportion.rlhf.preflight import check_alignment
+from apportion.rlhf.preflight import check_alignment, step_told
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.store import Artifact
@@ -49,7 +49,7 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
 
     with (
         event_files(config.run.tensorboard, "run.tensorboard") as events,
-        wandb_run(config.run.wandb, config.output / "wandb", config.align, seed, "run.wandb") as sent,
+        wandb_run(config.run.wandb, config.output / "wandb", config.align.placed, seed, "run.wandb") as sent,
     ):
         job = Job(
             episodes=align_episodes(inputs.sessions, config, config.rating),
@@ -185,7 +185,12 @@ def _check(before: BeforeRun) -> Iterator[str]:
     named = settings.policy != "tiny" and not is_folder_name(settings.policy)
     if not (named and before.finished()):
         with errors_called("align"):
-            check_alignment(settings, align_episodes(tuple(before.sessions.values()), config, before.rating))
+            policy = check_alignment(settings, align_episodes(tuple(before.sessions.values()), config, before.rating))
+            told = None
+            if policy is not None and not before.finished():
+                fix_threads(config)
+                told = step_told(policy, settings)
+        yield from () if told is None else (told,)
     yield from check_chosen(before)
     if settings.unread:
         keys = ", ".join(f"align.{name}" for name in settings.unread)

@@ -127,7 +127,7 @@ def check_launch(settings: AlignSettings) -> None:
     import torch
 
     gpus = torch.cuda.device_count()
-    if settings.device == "cuda" and settings.processes > gpus:
+    if settings.placement.device == "cuda" and settings.processes > gpus:
         raise InputError(
             f"processes = {settings.processes}: torch sees {gpus} CUDA devices here, and each process needs one. "
             f"Set it to {max(1, gpus)} or less, or device = 'cpu'."
@@ -154,7 +154,7 @@ def _environment(shared: SharedJob) -> dict[str, str]:
     # Nothing is imported from the folder that this was started in, by the launcher or by the processes that it starts.
     variables = {"OMP_NUM_THREADS": str(shared.threads), "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     # DeepSpeed takes the first GPU that it finds unless it is told not to.
-    return {**variables, "DS_ACCELERATOR": "cpu"} if shared.job.settings.device == "cpu" else variables
+    return {**variables, "DS_ACCELERATOR": "cpu"} if shared.job.settings.placement.device == "cpu" else variables
 
 
 def _pass_on(running: subprocess.Popen[str], progress: Progress, watch: Sequence[Watcher]) -> None:

@@ -123,7 +123,7 @@ def main(folder: Path) -> None:
 
     claim_accelerate_flags()
     torch.set_num_threads(shared.threads)
-    accelerator = Accelerator(cpu=shared.job.settings.device == "cpu")
+    accelerator = Accelerator(cpu=shared.job.settings.placement.device == "cpu")
     processes = Processes(accelerator)
     first = processes.rank == 0
     try:

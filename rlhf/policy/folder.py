@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import at_home, check_path, place_folder, temporary_name
-from apportion.foundation.model_hub.names import is_folder_name, model_folder
+from apportion.foundation.model_hub.names import FETCHED, is_folder_name, model_folder
 from apportion.rlhf.policy.loading import ADAPTER, Policy, check_model, load_policy, load_tokenizer
 from apportion.rlhf.policy_settings import Placement, Window
 
@@ -65,15 +65,15 @@ def open_policy(name: str, window: Window, placement: Placement, called: str) ->
 
 
 def check_policy(name: str, window: Window) -> None:
-    """What can be known of the policy in the folder ``name`` before any weights are loaded; nothing of one elsewhere.
+    """What can be known of the policy ``name`` before any weights are loaded; nothing of one at the Hub.
 
     Raises InputError: as `open_policy`, as far as names, folders and the length of the window go.
     """
     folder = model_folder(name)
     if (folder / ADAPTER).is_file():
         check_model(base_of(folder), window)
-    elif folder.is_dir() or is_folder_name(name):
-        check_model(str(folder), window)
+    elif folder.is_dir() or is_folder_name(name) or name in FETCHED:
+        check_model(name if name in FETCHED else str(folder), window)
 
 
 def open_tokenizer(name: str) -> PreTrainedTokenizerBase:
@@ -115,7 +115,7 @@ def write_window(folder: Path, window: Window) -> None:
 
 def window_path(policy: str) -> Path:
     """Where the window of the policy in the folder ``policy`` is."""
-    return at_home(policy) / WINDOW_FILE
+    return model_folder(policy) / WINDOW_FILE
 
 
 def read_window(policy: str) -> dict[str, Any]:

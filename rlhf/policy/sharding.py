@@ -123,7 +123,7 @@ def shard_for_trainer(model: PeftModel, settings: AlignSettings, processes: Proc
 def _shard_fsdp(model: PeftModel, settings: AlignSettings, processes: Processes) -> None:
     base: Any = model.get_base_model()
     trained = {weight for weight in model.parameters() if weight.requires_grad}
-    mesh = init_device_mesh(settings.device, (processes.size,))
+    mesh = init_device_mesh(settings.placement.device, (processes.size,))
     layers = set(base._no_split_modules or ())
     for module in list(base.modules()):
         if type(module).__name__ in layers:

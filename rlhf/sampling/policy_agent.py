@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from apportion.corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
 from apportion.environments.agents.agent import SILENT, UNUSABLE
 from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import UnitError
+from apportion.foundation.model_hub.names import FETCHED
 from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import sample_seeded
+from apportion.rlhf.training.rng_state import quiet_transformers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 BEGIN = "(Nobody has said anything yet. You begin.)"
 """What stands in the other side's place before an agent that opens the dialogue."""
+ROOM = Window(max_context_tokens=1920, max_new_tokens=64)
+"""How a model is asked that no alignment has written, so that nothing says its window: a whole episode fits."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +54,12 @@ class PolicyAgent:
     @classmethod
     def of(cls, made_of: str) -> Self:
         """The policy in a folder that an alignment wrote, or a whole model, by name or folder."""
-        from apportion.rlhf.policy.folder import open_policy, read_window
+        from apportion.rlhf.policy.folder import open_policy
 
-        window = Window.model_validate(read_window(made_of))
-        policy = open_policy(made_of, window, Placement(), made_of)
-        return cls(f"policy@{Path(made_of).name}", policy, policy.model, window)
+        window = _window(made_of)
+        with quiet_transformers():
+            policy = open_policy(made_of, window, Placement(), made_of)
+        return cls(_called(made_of), policy, policy.model, window)
 
     def act(self, view: Observation) -> Action:
         """What it does; raises as `act_all`."""
@@ -68,6 +74,61 @@ class PolicyAgent:
 
     def _context(self, view: Observation) -> DialogueContext:
         return live_context(episode_seen(view, ""), self.policy.tokenizer, self.window.max_context_tokens)
+
+
+class NamedPolicy:
+    """A policy as an agent by its name, ``policy@NAME``: its weights are loaded when it first acts.
+
+    Raises InputError: there is none of this name here, or it does not read its window.
+    """
+
+    paid: ClassVar[bool] = False
+    example: ClassVar[str] = "policy@FOLDER"
+
+    def __init__(self, name: str) -> None:
+        from apportion.rlhf.policy.folder import check_policy
+
+        check_policy(name, _window(name))
+        self._name, self.called = name, _called(name)
+
+    @cached_property
+    def _agent(self) -> PolicyAgent:
+        return PolicyAgent.of(self._name)
+
+    def act(self, view: Observation) -> Action:
+        """As `PolicyAgent.act`."""
+        return self._agent.act(view)
+
+    def act_all(self, views: Sequence[Observation]) -> list[Action]:
+        """As `PolicyAgent.act_all`."""
+        return self._agent.act_all(views)
+
+
+class FolderPolicy(NamedPolicy):
+    """The same, made of what stands behind an @."""
+
+    @classmethod
+    def of(cls, made_of: str) -> Self:
+        """The policy ``made_of``: a folder or a name."""
+        return cls(made_of)
+
+
+class SmolLM2(NamedPolicy):
+    """The language model that `apportion models fetch smollm2` gets, as it is."""
+
+    def __init__(self) -> None:
+        super().__init__("smollm2")
+
+
+def _window(name: str) -> Window:
+    from apportion.rlhf.policy.folder import read_window
+
+    written = read_window(name)
+    return Window.model_validate(written) if written else ROOM
+
+
+def _called(name: str) -> str:
+    return name if name in FETCHED else f"policy@{Path(name).name}"
 
 
 def act_said(view: Observation, text: str) -> Action:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.agents.agent import SILENT, Agent
+from apportion.environments.agents.agent import SILENT
 from apportion.environments.agents.language_model import TEMPERATURE, LanguageModelAgent, revised
 from apportion.environments.agents.registry import TOO_LONG
 from apportion.environments.environment import Action, Observation
@@ -20,17 +20,14 @@ from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Task, Visibility
 from apportion.foundation.errors import InputError
-from apportion.foundation.model_hub.names import model_digest
+from apportion.foundation.model_hub.names import FETCHED, model_digest
 from apportion.foundation.settings import Settings
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.prompt_style import StyledModel
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.policy.contexts import HistoryText
-from apportion.rlhf.policy.folder import check_policy, read_window
-from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, Start
-from apportion.rlhf.sampling.policy_agent import PolicyAgent
 
 if TYPE_CHECKING:
     from apportion.rlhf.training.job import Job
@@ -59,7 +56,7 @@ class SotopiaStarts(Settings):
         default=ITSELF,
         min_length=1,
         description="who has the other seat: self (the policy as it is at the time), a script (conceding, random), "
-        "policy@FOLDER, or a language model's style (base, base@MODEL)",
+        "smollm2, policy@FOLDER, or a language model's style (base, base@MODEL)",
     )
     outcome: str = Field(
         default="GOAL", description="the dimension by the judge rules that is watched in the curves; it pays nobody"
@@ -95,7 +92,7 @@ class SotopiaStarts(Settings):
         plain = self.model_dump(mode="json", exclude={"tasks", "llm"})
         if self.tasks is not None:
             plain["tasks"] = chosen_space(self.tasks, self.task_set).digest()
-        if self.other.startswith(POLICY):
+        if self.other.startswith(POLICY) or self.other in FETCHED:
             plain["policy_files"] = model_digest(self.other.removeprefix(POLICY))
         if (asked := self.asked) is not None:
             plain["asked"] = [asked.called, dict(asked.settings.asking)]
@@ -104,7 +101,7 @@ class SotopiaStarts(Settings):
     @property
     def asked(self) -> StyledModel | None:
         """The language model of the other side; None where none is asked."""
-        if self.other == ITSELF or self.other.startswith(POLICY):
+        if self.other == ITSELF or self.other.startswith(POLICY):  # A model's folder may have an @ in its name.
             return None
         named = asked_by(self.other, ModelSpec(model=self.llm.model), temperature=self.llm.temperature)
         if named is None:
@@ -115,11 +112,7 @@ class SotopiaStarts(Settings):
         """Raise InputError where there is nothing to play, or nobody to play with; no weights are loaded."""
         starts_of(self, 0)
         if self.asked is None and self.other != ITSELF:
-            if self.other.startswith(POLICY):
-                name = self.other.removeprefix(POLICY)
-                check_policy(name, Window.model_validate(read_window(name)))
-            else:
-                scripted(self.other)
+            scripted(self.other)
 
     def first_requests(self) -> list[ChatRequest]:
         """What the model of the other side is asked first in every episode, before the policy is known.
@@ -176,19 +169,18 @@ def of_job(job: Job, settings: SotopiaStarts, history: HistoryText) -> Iterator[
     """
     starts = starts_of(settings, job.seed)
     if (asked := settings.asked) is None:
-        yield starts, EnvironmentPartner(starts, _other(settings.other), settings.outcome, history)
+        yield (
+            starts,
+            EnvironmentPartner(
+                starts, None if settings.other == ITSELF else scripted(settings.other), settings.outcome, history
+            ),
+        )
         return
     revised(asked.style)
     with job.asking.session(asked.settings, f"{CALLED}.llm", TOO_LONG) as asker:
         asker.check()
         other = LanguageModelAgent(asked.called, asked.style, asked.settings, asker.complete)
         yield starts, EnvironmentPartner(starts, other, settings.outcome, history, asked.settings.concurrency)
-
-
-def _other(name: str) -> Agent | None:
-    if name == ITSELF:
-        return None
-    return PolicyAgent.of(name.removeprefix(POLICY)) if name.startswith(POLICY) else scripted(name)
 
 
 def _begun(task: Task, rules: Rules, seed: str) -> Sotopia:

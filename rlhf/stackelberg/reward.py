@@ -15,6 +15,7 @@ from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 from apportion.llm_client.session import LLMSession
 from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy_settings import Placement
 from apportion.rlhf.stackelberg.dialogues import utterance_of
 from apportion.rlhf.stackelberg.instances.instance import Instance, read_instances, with_intents
 from apportion.rlhf.stackelberg.questions import OPEN, speech_chat
@@ -147,9 +148,8 @@ def load_scorer(settings: MeasurerSettings, cache: Path | None = None) -> Logpro
     if settings.server is None:
         from apportion.decompose.influence.local_scorer import load_measurer
 
-        return load_measurer(
-            settings.model, device=settings.device, dtype=settings.dtype, context_tokens=settings.context_tokens
-        )
+        placement = Placement(device=settings.device, dtype=settings.dtype)
+        return load_measurer(settings.model, **dict(placement), context_tokens=settings.context_tokens)
     from apportion.decompose.influence.served_scorer import ServedMeasurer, ServerPromptFormat
 
     called = "measurer.server"

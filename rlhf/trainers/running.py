@@ -127,7 +127,7 @@ def _shared(run: Run, folder: Path, minibatch: int) -> dict[str, Any]:
         "gradient_checkpointing": settings.gradient_checkpointing,
         # Weights are in the wanted format already, adapters in float32; no automatic casting on top.
         "bf16": False,
-        "use_cpu": settings.device == "cpu",
+        "use_cpu": settings.placement.device == "cpu",
         # numpy, which TRL seeds too, takes no other numbers.
         "seed": run.seed % 2**32,
         "logging_steps": updates,

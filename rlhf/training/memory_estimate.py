@@ -35,7 +35,10 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a LLaMA: width h, width m of the feed-forward network, layers, heads, vocabulary."""
+    """Sizes of a LLaMA: width h, width m of the feed-forward network, layers, heads, vocabulary.
+
+    ``tied``: the head is the embeddings.
+    """
 
     hidden: int
     intermediate: int
@@ -43,17 +46,21 @@ class Shape:
     heads: int
     kv_heads: int
     vocabulary: int
+    tied: bool = False
 
     @classmethod
     def of(cls, config: Any) -> Shape:
-        """The sizes in a model's configuration."""
+        """The sizes in a model's configuration; GPT-2 and OPT call some otherwise, or leave them out."""
+        hidden, heads = config.hidden_size, config.num_attention_heads
+        wide = (getattr(config, name, None) for name in ("intermediate_size", "ffn_dim", "n_inner"))
         return cls(
-            config.hidden_size,
-            config.intermediate_size,
+            hidden,
+            next((width for width in wide if width), 4 * hidden),
             config.num_hidden_layers,
-            config.num_attention_heads,
-            config.num_key_value_heads,
+            heads,
+            getattr(config, "num_key_value_heads", None) or heads,
             config.vocab_size,
+            bool(getattr(config, "tie_word_embeddings", False)),
         )
 
     @property
@@ -70,14 +77,15 @@ class Shape:
     @property
     def outer_weights(self) -> int:
         """Weights of embeddings, head and last norm."""
-        return 2 * self.vocabulary * self.hidden + self.hidden
+        return (1 if self.tied else 2) * self.vocabulary * self.hidden + self.hidden
 
     def adapter_weights(self, settings: AlignSettings) -> int:
         """Weights of the adapters on attention's and the feed-forward network's layers, and of the value head."""
         h, m, kv = self.hidden, self.intermediate, self.kv_width
         widths = {"q_proj": h + h, "o_proj": h + h, "k_proj": h + kv, "v_proj": h + kv,
                   "gate_proj": h + m, "up_proj": h + m, "down_proj": h + m}  # fmt: skip
-        return self.layers * settings.lora.r * sum(widths[target] for target in settings.lora.targets) + h + 1
+        widest = sum(widths.get(target, h + m) for target in settings.lora.targets)
+        return self.layers * settings.lora.r * widest + h + 1
 
 
 @dataclass(frozen=True)
@@ -132,7 +140,7 @@ def estimate(shape: Shape, settings: AlignSettings, reader: Reader | None = None
 
     ``reader`` is the reward model's backbone; None counts none.
     """
-    w = 2 if settings.dtype == "bfloat16" else 4
+    w = 2 if settings.placement.dtype == "bfloat16" else 4
     tokens = settings.max_context_tokens + settings.max_new_tokens
     share = -(-settings.batch_size // settings.processes)
     minibatch = -(-settings.mini_batch_size // settings.processes)
@@ -164,7 +172,7 @@ def _kept(shape: Shape, settings: AlignSettings, wide: int, mask: int) -> tuple[
     layer = wide + 8 * shape.hidden + len(settings.lora.targets) * 4 * shape.hidden + mask
     if not settings.gradient_checkpointing:
         return shape.layers * layer, 0
-    return shape.layers * shape.hidden * (2 if settings.dtype == "bfloat16" else 4), layer
+    return shape.layers * shape.hidden * (2 if settings.placement.dtype == "bfloat16" else 4), layer
 
 
 def table() -> list[str]:

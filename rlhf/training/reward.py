@@ -97,7 +97,7 @@ def of_job(job: Job, settings: Settings | None) -> SessionReward:
     """The reward model of an alignment, placed where its policy is."""
     if job.reward_model is None:
         return NoReward()
-    return ModelReward(job.reward_model, job.settings.device, job.settings.sd_penalty)
+    return ModelReward(job.reward_model, job.settings.placement.device, job.settings.sd_penalty)
 
 
 def load_reward(job: Job) -> SessionReward:

@@ -92,6 +92,20 @@ def test_the_demo_without_its_corpus(tmp_path, capsys, monkeypatch):
     run.refuses(capsys, "install it again", "demo")
 
 
+@pytest.mark.parametrize("here", [True, False])
+def test_the_demo_aligns_smollm2_where_it_is_and_says_which_policy(capsys, monkeypatch, here):
+    from apportion.commands import runs
+
+    ran = []
+    monkeypatch.setattr("apportion.foundation.model_hub.text.find_text", lambda name: ROOT if here else None)
+    monkeypatch.setattr(runs, "run", lambda config, *rest, **options: ran.append(config))
+    code, _, err = run(capsys, "demo")
+    (config,) = ran
+    assert code == 0 and config.align.policy == ("smollm2" if here else "tiny") and config.align.anyway
+    assert err.startswith(f"policy: {config.align.policy}") and ("SmolLM2" in " ".join(config.notes)) is here
+    assert config.align.steps == (3 if here else 40) and ("models fetch smollm2" in err) is not here
+
+
 def test_a_stage_alone_is_no_part_of_a_chain(tmp_path, capsys):
     (tmp_path / "a.toml").write_text('corpus = "corpus"\n')
     run.refuses(capsys, "--only runs one stage", "run", tmp_path / "a.toml", "--only", "split", "--skip", "align")

@@ -177,3 +177,35 @@ def test_window_and_placement_are_those_of_the_settings():
     assert settings.placement == Placement(device="cuda")
     with pytest.raises(ValueError, match="context_turns"):
         Window(context_turns=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "card", "placed"),
+    [
+        ({"policy": "a/b"}, False, ("cpu", "float32")),
+        ({"policy": "a/b"}, True, ("cuda", "bfloat16")),
+        ({"policy": "a/b", "device": "cpu"}, True, ("cpu", "float32")),
+        ({"policy": "a/b", "dtype": "float32"}, True, ("cuda", "float32")),
+        ({"policy": "a/b", "device": "cuda"}, False, ("cuda", "float32")),
+        ({}, True, ("cpu", "float32")),
+        ({"device": "cuda"}, True, ("cuda", "float32")),
+    ],
+)
+def test_auto_is_what_is_here_before_a_key_is_made(monkeypatch, given, card, placed):
+    monkeypatch.setattr("apportion.rlhf.policy_settings.has_card", lambda: card)
+    monkeypatch.setattr("apportion.rlhf.policy_settings._has_bfloat16", lambda: card)
+    settings = AlignSettings(**given)
+    device, dtype = placed
+    named = AlignSettings(**{**given, "device": device, "dtype": dtype})
+    assert (settings.placement, settings.placed) == (named.placement, named)
+    assert settings.in_key() == named.in_key() and settings.shown() == named.shown()
+    assert (settings.placed.device, settings.in_key()["dtype"]) == placed
+
+
+def test_a_card_is_looked_for_in_torch_only_where_a_driver_has_one(monkeypatch):
+    from apportion.rlhf.policy_settings import has_card
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    for files, seen in (((), False), (("nvidia0",), True)):
+        monkeypatch.setattr("pathlib.Path.glob", lambda self, name, files=files: iter(files))
+        assert has_card() is seen

@@ -14,15 +14,17 @@ ALIGN_OPTIONS = (
     click.option(
         "--algorithm", type=LazyChoice("apportion.rlhf.algorithms:ALGORITHMS"), help="How the policy is fine-tuned."
     ),
-    click.option("--policy", metavar="NAME", help="tiny, or a causal language model by folder or Hugging Face name."),
+    click.option("--policy", metavar="NAME", help="tiny, smollm2, or a causal language model by folder or Hub name."),
     click.option("--reward-method", metavar="METHOD", help="The method whose reward model is used."),
     click.option("--reward-model", metavar="FOLDER", help="A reward model that another run has trained."),
     click.option("--steps", type=int, metavar="N", help="Rounds of sampling and updates; of sft, updates."),
     click.option("--lr", type=float, metavar="X", help="Learning rate."),
     click.option("--beta", type=float, metavar="X", help="Weight of the divergence from the start."),
     click.option("--max-new-tokens", type=int, metavar="N", help="Longest reply."),
-    click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where the policy runs."),
-    click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="Number format of the frozen weights."),
+    click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where the policy runs."),
+    click.option(
+        "--dtype", type=click.Choice(["auto", "float32", "bfloat16"]), help="Number format of the frozen weights."
+    ),
     click.option(
         "--anyway",
         is_flag=True,

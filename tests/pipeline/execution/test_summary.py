@@ -1,12 +1,15 @@
 """What a command prints at its end: the summary, and the one line of advice after it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.engine import Outcome
 from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.execution.local import _replies
 from apportion.pipeline.execution.runner import RunResult
 from apportion.pipeline.execution.summary import EXIT_LEFT, SHOWN_FAILURES, RunSummary
 
@@ -29,6 +32,16 @@ def test_the_summary_advises_nothing_and_the_advice_is_one_line(tmp_path):
     made = summary(tmp_path, DONE)
     assert made.text() == f"rewards        {tmp_path / 'run' / 'rewards.parquet'}"
     assert made.next_step("c.toml", "decompose") == "next: apportion run c.toml"
+
+
+def test_it_ends_with_what_the_policy_said_before_and_after(tmp_path):
+    rows = [{"before": f"one {place}\nhi\x1b", "after": "two " + "o" * 300} for place in range(4)]
+    samples = SimpleNamespace(table=lambda name: {"samples": pa.Table.from_pylist(rows)}[name])
+    engine = SimpleNamespace(finished=lambda stage: {Unit(): samples} if stage == "align" else {})
+    made = summary(tmp_path, DONE, replies=_replies(engine))
+    lines = made.text().splitlines()
+    assert lines[0] == r"before         'one 0\nhi\x1b'" and len(lines) == 4 and len(lines[1]) < 270
+    assert made.to_json()["replies"] == lines
 
 
 def test_a_table_says_first_whose_settings_it_is_made_by_and_what_stands_in_for_what(tmp_path):

@@ -45,6 +45,8 @@ def test_adapters_without_a_base(tmp_path, config):
 def test_a_folder_that_is_not_there_is_told_before_anything_is_loaded(tmp_path):
     with pytest.raises(InputError, match=r"none': no such folder"):
         check_policy(str(tmp_path / "none"), SMALL.window)
+    with pytest.raises(InputError, match=r"it is not here .* Get it: apportion models fetch smollm2"):
+        check_policy("smollm2", SMALL.window)
 
 
 def test_a_base_that_is_not_beside_its_adapters(tmp_path):

@@ -10,17 +10,20 @@ from apportion.environments.agents.agent import UNUSABLE
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, Observation
 from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.simulation import SimulationChoice, plans_of
 from apportion.environments.sotopia.sources.task_sets import chosen_space
-from apportion.foundation.errors import UnitError
+from apportion.foundation.errors import InputError, UnitError
+from apportion.llm_client.model_spec import ModelSpec
+from apportion.rlhf.policy.folder import write_window
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling import policy_agent
 from apportion.rlhf.sampling.policy_agent import BEGIN, PolicyAgent, act_said, episode_seen, live_context, open_turn
 from tests.environments.games import Countdown, take
 from tests.environments.sotopia.test_canaries import OF_A, OF_B, TASKS
-from tests.rlhf.saved import save_aligned
+from tests.rlhf.saved import save_aligned, save_model
 from tests.rlhf.toy import small_policy
 
 ROOM = Window(max_context_tokens=3000, max_new_tokens=4)
@@ -129,6 +132,24 @@ def test_an_aligned_policy_plays_by_its_folder(tmp_path, game):
     wide = PolicyAgent(agent.called, agent.policy, agent.model, ROOM)
     play(game, dict.fromkeys(game.agents, wide))
     assert game.over
+
+
+def test_smollm2_is_an_agent_by_its_name_and_loaded_when_it_acts(tmp_path, monkeypatch, game):
+    with pytest.raises(InputError, match="Get it: apportion models fetch smollm2"):
+        ROSTER.scripted("smollm2")
+    monkeypatch.setenv("APPORTION_CACHE", str(tmp_path))
+    folder = save_model(tmp_path / "models" / "smollm2")
+    with pytest.raises(InputError, match=r"reads at most 128 tokens; .* = 1984"):
+        ROSTER.scripted("smollm2")
+    write_window(folder, Window(max_context_tokens=100, max_new_tokens=4))
+    loaded = []
+    words = saying(monkeypatch, "hi")
+    monkeypatch.setattr(PolicyAgent, "of", lambda name: loaded.append(name) or words)
+    by_name, by_folder = ROSTER.scripted("smollm2"), ROSTER.scripted(f"policy@{folder}")
+    assert (by_name.called, by_folder.called, loaded) == ("smollm2", "policy@smollm2", [])
+    views = [Observation(game, "Ann Lee")]
+    assert by_name.act(views[0]) == by_name.act_all(views)[0] == Action("speak", "hi") and loaded == ["smollm2"]
+    assert ROSTER.called_as("smollm2", ModelSpec()) == "smollm2" and not by_name.paid
 
 
 def test_an_open_turn_is_the_agents_own(game):

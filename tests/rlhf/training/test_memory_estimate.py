@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BartConfig, BartModel, LlamaConfig, LlamaForCausalLM
+from transformers import BartConfig, BartModel, GPT2Config, LlamaConfig, LlamaForCausalLM, OPTConfig
 
 from apportion.reward_model.network.backbones import frozen_backbone
 from apportion.rlhf.policy.lora import attach_adapter, trained_weights
@@ -16,6 +16,14 @@ from apportion.rlhf.training.memory_estimate import BART_LARGE, LLAMA_2_7B, Read
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "alignment.md"
 MARGIN = 0.2
 """What docs/evidence/alignment.md says that the estimate may be off by."""
+
+
+def test_the_sizes_of_other_families():
+    sizes = Shape.of(GPT2Config(n_embd=64, n_head=4, n_layer=3, vocab_size=99))
+    assert sizes == Shape(64, 256, 3, 4, 4, 99, tied=True) and sizes.outer_weights == 100 * 64
+    opt = Shape.of(OPTConfig(hidden_size=64, ffn_dim=80, num_attention_heads=4, num_hidden_layers=2, vocab_size=99))
+    assert opt.intermediate == 80 and opt.adapter_weights(AlignSettings(lora=LoraSettings(targets=("fc1",)))) > 0
+
 
 # A policy of 8 million weights, so that tensors rather than libraries are what the process holds.
 SCRIPT = """
