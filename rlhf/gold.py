@@ -11,7 +11,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Mean reward (the proxy) and gold of replies at ``kl`` nats a reply from the start; ``at`` is the step, or n."""
+    """Mean reward (the proxy) and gold of replies at ``kl`` nats a reply from the start; ``at`` is the step, or n.
+
+    Of a report both are above the start's, in standard deviations of its replies.
+    """
 
     at: int
     kl: float
@@ -99,7 +102,7 @@ class GoldWatch:
         self._temporary = tempfile.TemporaryDirectory(prefix="apportion-gold-") if folder is None else None
         self._folder = Path(self._temporary.name) if self._temporary else folder
         self._start: CurvePoint | None = None
-        self._start_scores = torch.zeros(0)
+        self._start_scores: list[Tensor] = []
 
     def measured(self, step: int, model: PeftModel, metrics: Metrics) -> Mapping[str, float]:
         """``gold``, ``gold_reward``, ``gold_kl`` and ``gold_below`` after every tenth of the steps, and the last one.
@@ -110,9 +113,9 @@ class GoldWatch:
             return {}
         self._measure_start(model)
         with _aside(model, self._seed):
-            point, scores = self._point(model, step)
+            point, (_, scores) = self._point(model, step)
         kept = kept_step(metrics)
-        best = self._start_scores
+        best = self._start_scores[1]
         if kept is not None:
             of_kept = self._read(kept)[SCORES]
             best = of_kept if of_kept.mean() > best.mean() else best
@@ -155,9 +158,14 @@ class GoldWatch:
             reward_gain=gains[0],
             agreement=agreement,
             fell=self.fell(metrics),
-            curve=(self._start, *points),
-            best_of=best_of,
+            curve=tuple(map(self._above_start, (self._start, *points))),
+            best_of=tuple(map(self._above_start, best_of)),
         )
+
+    def _above_start(self, point: CurvePoint) -> CurvePoint:
+        means = [float(given.mean()) for given in self._start_scores]
+        sds = [_spread(given) for given in self._start_scores]
+        return replace(point, reward=(point.reward - means[0]) / sds[0], gold=(point.gold - means[1]) / sds[1])
 
     def _measure_start(self, model: PeftModel) -> None:
         """What the policy was: with its adapters off it can be asked at any time, to the same bits."""
@@ -165,10 +173,10 @@ class GoldWatch:
             with _aside(model, self._seed), model.disable_adapter():
                 self._start, self._start_scores = self._point(model, 0)
 
-    def _point(self, model: PeftModel, step: int) -> tuple[CurvePoint, Tensor]:
+    def _point(self, model: PeftModel, step: int) -> tuple[CurvePoint, list[Tensor]]:
         replies, divergence = self._replies(model, self._asked.contexts, with_divergence=step > 0)
-        reward, gold = self._asked.scores(replies, f"gold after step {step}")
-        return CurvePoint(step, divergence, float(reward.mean()), float(gold.mean())), gold
+        scores = self._asked.scores(replies, f"gold after step {step}")
+        return CurvePoint(step, divergence, *(float(given.mean()) for given in scores)), scores
 
     def _replies(
         self, model: PeftModel, contexts: Sequence[DialogueContext], with_divergence: bool = False
@@ -277,6 +285,11 @@ def expected_best(proxy: np.ndarray[Any, Any], values: np.ndarray[Any, Any], n: 
     return float((np.take_along_axis(values, order, axis=1) @ weights).mean())
 
 
+def _spread(scores: Tensor) -> float:
+    """Their standard deviation; 1 where they do not differ."""
+    return (float(scores.std()) if len(scores) > 1 else 0.0) or 1.0
+
+
 def _standard_errors(difference: Tensor) -> float:
     """A mean in its standard errors; bounded where nothing varies."""
     error = float(difference.std()) / math.sqrt(len(difference)) if len(difference) > 1 else 0.0
@@ -286,7 +299,7 @@ def _standard_errors(difference: Tensor) -> float:
 
 def _gain(contexts: Sequence[DialogueContext], before: Tensor, after: Tensor) -> Estimate:
     """The mean paired difference in standard deviations of the start's replies; whole sessions are drawn."""
-    scale = float(before.std()) if len(before) > 1 and float(before.std()) > 0 else 1.0
+    scale = _spread(before)
     sums: dict[str, list[float]] = {}
     for context, value in zip(contexts, ((after - before) / scale).tolist(), strict=True):
         of_session = sums.setdefault(context.session_id, [0.0, 0.0])
