@@ -119,7 +119,7 @@ def _gold(
     for name, found in (("validation", asked), ("test", tested)):
         if len(found.contexts) < 2:
             few = f"the {name} split has {len(found.contexts)} contexts"
-            told = f"no gold reward tells whether the policy has gained: {few}"
+            told = f"No gold reward tells whether the policy has gained: {few}"
             if settings.stop == "gold":
                 raise UnitError(f"stop = 'gold': {told}. Give that split more sessions, or set stop = 'none'.")
             return None, f"{told}."

@@ -55,8 +55,13 @@ class Asked:
         rewards: Sequence[SessionReward],
     ) -> Asked:
         """Up to ``count`` contexts, spread evenly over ``episodes``."""
-        window = {"context_turns": settings.context_turns, "max_context_tokens": settings.max_context_tokens}
-        found = make_contexts(episodes, policy.tokenizer, lambda episode, position: "", **window)
+        found = make_contexts(
+            episodes,
+            policy.tokenizer,
+            lambda episode, position: "",
+            context_turns=settings.context_turns,
+            max_context_tokens=settings.max_context_tokens,
+        )
         chosen = choose_contexts(found.contexts, count)
         places = {(e.session_id, e.turns[at].turn): (e, at) for e in episodes for at in e.target_positions}
         answered = [places[context.session_id, context.turn] for context in chosen]

@@ -63,7 +63,7 @@ class GoldLesson:
             return None
         scored = sum(len(half) for half in self.halves)
         return (
-            f"no gold reward tells whether the policy has gained: the policy split has {scored} sessions with a score, "
+            f"No gold reward tells whether the policy has gained: the policy split has {scored} sessions with a score, "
             f"and {2 * FEWEST} are needed (split.policy, or more sessions)"
         )
 

@@ -93,7 +93,7 @@ def _gold(inputs: Inputs, config: Config, work: Work) -> Iterator[GoldModels | s
         try:
             models = None if why else train_gold(lesson, (work.checkpoints or Path(scratch)) / "gold-models")
         except UnitError as error:
-            models, why = None, f"no gold reward tells whether the policy has gained: {error}"
+            models, why = None, f"No gold reward tells whether the policy has gained: {str(error).rstrip('.')}"
         if models is None and config.align.stop == "gold":
             raise UnitError(f"align.stop = 'gold': {why}. Or set align.stop = 'none'.")
         yield f"{why}." if models is None else GoldModels(*models, f"By {lesson.told()}.")

@@ -165,3 +165,11 @@ def test_window_and_placement_are_those_of_the_settings():
     assert settings.placement == Placement(device="cuda")
     with pytest.raises(ValueError, match="context_turns"):
         Window(context_turns=0)
+
+
+@pytest.mark.parametrize("beside", [{"processes": 2}, {"algorithm": "grpo", "environment": "sotopia"}])
+def test_gold_is_asked_by_one_process_of_a_corpus_and_by_nobody_else(beside):
+    assert not AlignSettings.model_validate(beside).asks_gold
+    with pytest.raises(ValueError, match="stop = 'gold' does not go with "):
+        AlignSettings.model_validate({**beside, "stop": "gold"})
+    assert AlignSettings().asks_gold and not AlignSettings(algorithm="sft").asks_gold

@@ -4,7 +4,7 @@ from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Inputs, Unit, Work
 from apportion.pipeline.engine.store import Store
-from apportion.pipeline.stages.align import ALIGN, aligned_method, worth_note
+from apportion.pipeline.stages.align import ALIGN, _gold, _gold_lesson, aligned_method, worth_note
 from tests.evaluation.made_up import labels, splits
 from tests.evaluation.methods.test_controls import NAMES, TEST, found
 
@@ -82,3 +82,50 @@ def test_a_reward_model_that_is_no_better_than_a_control_is_refused(
         told = worth_note(config, [evaluated])
         assert told is None if note is None else told.startswith(note)
     assert ("evaluate" in ALIGN.without(config)) == (align != {})
+
+
+@pytest.mark.parametrize("align", [{"stop": "none"}, {"algorithm": "sft"}, {"processes": 2}])
+def test_gold_enters_the_key_where_it_could_be_asked_and_nowhere_else(align):
+    def key(**align):
+        return dict(ALIGN.settings(Config.model_validate({"corpus": "c", "align": align}), Unit()))
+
+    plain, asked = key(**align), key(algorithm="ppo")
+    assert "gold" not in plain and asked.pop("gold")["version"] == 1 and "stop" not in asked["align"]
+    assert key(stop="gold") == key() != key(stop="none") == asked
+
+
+def test_too_few_scored_sessions_give_no_gold_and_who_asks_for_it_is_told(tmp_path):
+    def gold(**align):
+        config = Config.model_validate({"corpus": "c", "align": align})
+        with _gold(inputs, config, Work(tmp_path, lambda *step: None)) as found:
+            return found
+
+    store = Store(tmp_path)
+    store.commit("split", "k", store.scratch(), {"splits": splits(policy=NAMES)}, {})
+    inputs = Inputs(Unit(None, "mix", 0), (), {"split": {Unit(): store.find("split", "k")}})
+    assert gold(stop="none") == ""
+    assert gold().startswith("No gold reward tells whether the policy has gained: the policy split has 0 sessions")
+    with pytest.raises(UnitError, match=r"align.stop = 'gold': No gold reward .* Or set align.stop = 'none'"):
+        gold(stop="gold")
+
+
+@pytest.mark.parametrize(
+    ("train_reward", "align", "method"),
+    [
+        ({}, {}, "predicted-reaction"),
+        ({"teacher": "predicted-reaction"}, {}, "ircr"),
+        ({"teacher": "predicted-reaction"}, {"reward": "length"}, "predicted-reaction"),
+    ],
+)
+def test_gold_learns_by_another_method_than_the_reward(tmp_path, monkeypatch, train_reward, align, method):
+    monkeypatch.setattr("apportion.rlhf.settings.AlignSettings.reward_by", property(lambda self: Anything()))
+    store = Store(tmp_path)
+    store.commit("split", "k", store.scratch(), {"splits": splits(policy=NAMES)}, {})
+    inputs = Inputs(Unit(None, "mix", 0), (), {"split": {Unit(): store.find("split", "k")}})
+    config = Config.model_validate({"corpus": "c", "train_reward": train_reward, "align": align})
+    assert _gold_lesson(inputs, config).method == method
+
+
+class Anything:
+    def checked(self, settings):
+        return None
