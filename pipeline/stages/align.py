@@ -32,6 +32,8 @@ from apportion.rlhf.preflight import check_alignment
 
 if TYPE_CHECKING:
     from apportion.decompose.corpus_methods.gold import GoldLesson
+    from apportion.reward_model.config import RewardModelConfig
+    from apportion.reward_model.settings import RewardModelSettings
     from apportion.pipeline.engine.store import Artifact
     from apportion.rlhf.training.job import GoldModels, Job
 
@@ -106,19 +108,17 @@ def _gold_lesson(inputs: Inputs, config: Config) -> GoldLesson:
     from apportion.decompose.corpus_methods.trained_network import TrainingConfig
     from apportion.reward_model.checkpoint import read_config
 
-    align = config.align
+    align, mine = config.align, sessions_in(inputs.required("split", "splits"), "policy")
+    proxy: RewardModelSettings | RewardModelConfig | None
     if align.reward_model is not None:
         proxy, name = read_config(align.reward_model), method_and_seed(align.reward_model.name)[0]
-        of_reactions = isinstance(METHODS.get(name), PredictedReaction)
     else:
         own = align.reward == REWARD_MODEL
-        proxy = config.train_reward if own else None
-        of_reactions = own and isinstance(taught_by(aligned_method(config)).method, PredictedReaction)
-    mine = sessions_in(inputs.required("split", "splits"), "policy")
+        proxy, name = (config.train_reward, aligned_method(config)) if own else (None, "")
     return GoldLesson(
         sessions=[session for session in inputs.sessions if session.session_id in mine],
         rating=config.rating,
-        method=SCORES if of_reactions else REACTIONS,
+        method=SCORES if isinstance(METHODS.get(name), PredictedReaction) else REACTIONS,
         config=TrainingConfig(config.decompose, gold_reader(proxy, align.device), seed_of(inputs.unit)),
     )
 

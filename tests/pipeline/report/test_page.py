@@ -275,7 +275,7 @@ def test_gold_has_a_sentence_in_the_conclusion_and_a_curve_beside_best_of_n(inpu
     points = [{"at": at, "kl": float(at), "reward": 0.5 * at, "gold": -0.25 * at} for at in range(3)]
     page = render_report(replace(inputs, gold={"verdict": "Worse by gold.", "curve": points, "best_of": points[:2]}))
     text = " ".join(outline(page).text.split())
-    assert "The aligned policy: Worse by gold." in text and "gold: −0.5; reward, best-of-n: 0.5" in text
+    assert "The aligned policy: Worse by gold." in text and "gold: −0.500; reward, best-of-n: 0.500" in text
     assert page.count("Reward and gold over the square root of KL") == 2
     few = outline(render_report(replace(inputs, gold={"verdict": "No gold reward tells."}))).text
     assert "No gold reward tells." in few and "best-of-n" not in few
