@@ -32,9 +32,9 @@ from apportion.rlhf.preflight import check_alignment
 
 if TYPE_CHECKING:
     from apportion.decompose.corpus_methods.gold import GoldLesson
+    from apportion.pipeline.engine.store import Artifact
     from apportion.reward_model.config import RewardModelConfig
     from apportion.reward_model.settings import RewardModelSettings
-    from apportion.pipeline.engine.store import Artifact
     from apportion.rlhf.training.job import GoldModels, Job
 
 
