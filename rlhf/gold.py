@@ -265,7 +265,7 @@ def reply_divergence(model: PeftModel, rollout: Rollout, temperature: float, row
         return torch.log_softmax(logits.float() / temperature, dim=-1)
 
     found = []
-    for places in torch.arange(len(rollout.mask)).split(rows):
+    for places in torch.split(torch.arange(len(rollout.mask)), rows):
         part = rollout.rows(places, cut=True)
         now = log_probabilities(part)
         with model.disable_adapter():

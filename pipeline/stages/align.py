@@ -123,7 +123,7 @@ def _gold_lesson(inputs: Inputs, config: Config) -> GoldLesson:
     )
 
 
-def _gold_identity(config: Config) -> Mapping[str, Any]:
+def _gold_identity(config: Config) -> dict[str, Any]:
     """What gold depends on beside the sessions and the reward."""
     if not config.align.asks_gold:
         return {}
@@ -202,7 +202,8 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     files = files_identity("policy_files", policy)
     scores = config.align.reward_model
     files |= {"reward_model_files": model_digest(str(scores))} if scores is not None else {}
-    files |= chosen_identity(config) | _gold_identity(config)
+    files |= chosen_identity(config)
+    files |= _gold_identity(config)
     return {"rating": config.rating, "align": config.align.in_key(), "threads": config.run.threads, **files}
 
 

@@ -235,7 +235,8 @@ class StepCallback(TrainerCallback):
                 )
         # The first one's in all: what an alarm tells one process it tells every other.
         measured = self.run.processes.broadcast(self.trainer.step_metrics(logs))
-        if step_ended(self.run, self.alarms, step, measured, others.get("model")):
+        model: Any = others.get("model")
+        if step_ended(self.run, self.alarms, step, measured, model):
             control.should_training_stop = True
         self._metrics = self.run.metrics.at(step)
         if not self.checkpoints:
