@@ -42,7 +42,7 @@ ROWS: dict[str, dict[str, Any]] = {
 """What differs from the preset `paper`, as in the table of docs/evidence/alignment.md."""
 SMALL = {"batch_size": 4, "mini_batch_size": 4, "max_context_tokens": 48, "max_new_tokens": 8}
 TINY_READER = Reader(64, 128, 2, 1000, 128 + 2, 128)
-NO_ALARMS = AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0)
+NO_ALARMS = AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, self_similarity_rise=0, entropy_share=0)
 
 
 def reward_model(folder: Path, reader: Reader, words: PreTrainedTokenizerFast, device: str) -> RewardModel:

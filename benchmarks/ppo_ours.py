@@ -44,7 +44,7 @@ def run(task: Task, variant: str) -> None:
         dtype="bfloat16" if task.device == "cuda" else "float32", steps=task.steps + 1, batch_size=task.batch,
         mini_batch_size=task.batch, ppo_epochs=task.ppo_epochs, max_context_tokens=task.prompt,
         max_new_tokens=task.reply, temperature=0.7,
-        alarms=AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0),
+        alarms=AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, self_similarity_rise=0, entropy_share=0),
         lora=LoraSettings(r=LORA["r"], alpha=LORA["lora_alpha"], dropout=LORA["lora_dropout"],
                           targets=tuple(LORA["target_modules"])),
     )  # fmt: skip

@@ -90,7 +90,7 @@ def learn(seed: int, arm: Arm, gae_lambda: float) -> list[float]:
         steps=STEPS, batch_size=BATCH, mini_batch_size=BATCH, ppo_epochs=4, lr=5e-3, value_lr=1e-2,
         lr_schedule="constant", beta=0.0, score_norm=False, max_new_tokens=1, max_context_tokens=240, temperature=0.5,
         max_turns=TURNS, reward_placement=arm, gae_lambda=gae_lambda, lora=LoraSettings(r=8, alpha=16, dropout=0.0),
-        alarms=AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, entropy_share=0),
+        alarms=AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, self_similarity_rise=0, entropy_share=0),
     )  # fmt: skip
     policy = small_policy(seed)
     torch.manual_seed(seed)

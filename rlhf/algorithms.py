@@ -42,6 +42,7 @@ _REWARDED = frozenset(
         "ppo_epochs",
         "prompts",
         "alarms",
+        "stop",
     )
 )
 _MULTI_TURN = frozenset(("max_turns", "partner", "partner_settings", "reward_placement"))

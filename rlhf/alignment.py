@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
 from apportion.foundation.lazy import load_named
 from apportion.foundation.progress import Progress, silent
+from apportion.rlhf.gold import CONTEXTS, TEST_CONTEXTS, Asked, GoldWatch
 from apportion.rlhf.policy.card import PolicyFacts, policy_card
 from apportion.rlhf.policy.contexts import (
     ContextSet,
@@ -33,11 +35,14 @@ from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.job import Job, Run, Watcher
+from apportion.rlhf.training.job import GoldModels, Job, Run, Watcher
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.reward import SessionReward
+from apportion.rlhf.training.reward import ModelReward, SessionReward
 from apportion.rlhf.training.rng_state import quiet_transformers, seeded_rng
 from apportion.rlhf.training_data import TrainingData
+
+GOLD_FILE = "gold.json"
+"""Beside a policy: what gold says of it, its curve and best-of-n's (`apportion.rlhf.gold.GoldReport`)."""
 
 
 def align_here(
@@ -69,9 +74,12 @@ def align_here(
             if not contexts.contexts:
                 raise UnitError(f"{contexts}, in {len(answered)} {_answered(job)}, or raise max_context_tokens.")
             run = replace(run, settings=epoch_steps(settings, contexts.contexts, answered))
+            gold, told = _gold(job, policy, reward, parts, run)
+            run = replace(run, gold=gold)
             # TRL takes seconds to import, so that a trainer is imported where it is used.
             train = load_named(settings.trainer.train, repr(settings.algorithm), "Correct its row in rlhf.algorithms.")
             model: PeftModel = train(TrainingData(policy, contexts.contexts, reward, partner, learned_from), run)
+            report = None if gold is None else gold.finish(model, run.metrics, told)
             if settings.environment is not None and partner is not None:
                 shown = choose_contexts(contexts.contexts, settings.samples)
                 samples = compare_episodes(policy, model, shown, partner, reward, settings)
@@ -85,13 +93,39 @@ def align_here(
             adapter_weights=trained_weights(model),
             seed=job.seed,
             contexts=contexts,
+            step=report.kept if report else run.settings.steps,
             first=run.metrics.at(1),
-            last=run.metrics.at(run.settings.steps),
+            last=run.metrics.at(report.kept if report else run.settings.steps),
+            gold=f"{report.verdict} {report.told}" if report else told,
         )
         if run.processes.rank == 0:
             write_policy(job.out, policy, model, policy_card(facts, run.settings))
             write_window(job.out, settings.window)
+            if report or told:
+                document = report.to_json() if report else {"verdict": told}
+                (job.out / GOLD_FILE).write_text(json.dumps(document, indent=1, sort_keys=True), encoding="utf-8")
     return run.metrics.table(), samples
+
+
+def _gold(
+    job: Job, policy: Policy, reward: SessionReward, parts: Mapping[str, Sequence[Episode]], run: Run
+) -> tuple[GoldWatch | None, str]:
+    """What measures the policy by gold, and what it is; None, and why there is nothing, where it cannot be."""
+    if not isinstance(job.gold, GoldModels):
+        return None, job.gold
+    settings = run.settings
+    by_choice, by_report = (ModelReward(folder, settings.device) for folder in (job.gold.choice, job.gold.report))
+    asked = Asked.of(parts["validation"], policy, settings, CONTEXTS, (reward, by_choice))
+    tested = Asked.of(parts["test"], policy, settings, TEST_CONTEXTS, (reward, by_choice, by_report))
+    for name, found in (("validation", asked), ("test", tested)):
+        if len(found.contexts) < 2:
+            few = f"the {name} split has {len(found.contexts)} contexts"
+            told = f"No gold reward tells whether the policy has gained: {few}"
+            if settings.stop == "gold":
+                raise UnitError(f"stop = 'gold': {told}. Give that split more sessions, or set stop = 'none'.")
+            return None, f"{told}."
+    folder = run.checkpoints / "gold" if run.checkpoints else None
+    return GoldWatch(policy, settings, run.seed, asked, tested, folder), job.gold.told
 
 
 def epoch_steps(

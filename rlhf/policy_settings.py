@@ -131,7 +131,7 @@ class AlarmSettings(Settings):
         default=0.4, ge=0, le=1, description="repetition: rise of the share of token pairs that a reply says again"
     )
     self_similarity_rise: float = Field(
-        default=0.0,
+        default=0.15,
         ge=0,
         le=1,
         description="sameness: rise of the share of a reply's token pairs that a reply to another context has, too",

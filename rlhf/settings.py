@@ -44,7 +44,7 @@ CHOSEN = (
 class AlignSettings(PresetSettings):
     """How a policy is fine-tuned: PPO, GRPO, RLOO, RAFT or DPO by a reward model, or SFT on the target's turns."""
 
-    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "anyway", "reward_model", *CHOSEN})
+    NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "anyway", "reward_model", "stop", *CHOSEN})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
 
     enabled: bool = Field(default=True, description="whether a run fine-tunes a policy at all")
@@ -93,6 +93,12 @@ class AlignSettings(PresetSettings):
     )
     device: Device = "auto"
     dtype: Dtype = "auto"
+    stop: Literal["gold", "none"] | None = Field(
+        default=None,
+        description="gold: two reward models from the policy split's scored sessions, which the reward never learned "
+        "from, end the training and choose its step; none: the last step is kept; not given: gold where there are "
+        "enough such sessions",
+    )
     generation: Literal["transformers", "vllm"] = Field(
         default="transformers",
         description=f"what samples the replies of {readers('generation')}; vllm is an extra, for GPUs",
@@ -328,6 +334,24 @@ class AlignSettings(PresetSettings):
             raise ValueError(f"{self.algorithm}: TRL trains no adapter on lm_head; take it out of lora.targets")
         if self.generation == "vllm":
             self._suits_vllm()
+        return self
+
+    @property
+    def asks_gold(self) -> bool:
+        """Whether gold stops the training where there are enough sessions for it."""
+        return self._without_gold is None and self.stop != "none" and self.trainer.needs_reward
+
+    @property
+    def _without_gold(self) -> str | None:
+        """The setting beside which gold is never asked."""
+        if self.processes > 1:
+            return f"processes = {self.processes}"
+        return None if self.environment is None else f"environment = {self.environment!r}"
+
+    @model_validator(mode="after")
+    def _gold_is_there(self) -> AlignSettings:
+        if self.stop == "gold" and self._without_gold is not None:
+            raise ValueError(f"stop = 'gold' does not go with {self._without_gold}; take one of them out")
         return self
 
     def _divides_evenly(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,13 @@ STAGES = {
 """What the trained stages are called and what their steps count."""
 PARTS = {"train": True, "training": True, "validation": False, "val": False, "valid": False}
 """Words of a metric's name that tell curves of one chart apart, and whether such a curve is dashed."""
-NAMES = {"kl": "KL divergence from the untrained policy", "sameness": "sameness of replies to different contexts"}
+NAMES = {
+    "kl": "KL divergence from the untrained policy",
+    "sameness": "sameness of replies to different contexts",
+    "gold_reward": "reward, where gold was measured",
+    "gold_kl": "KL divergence, where gold was measured",
+    "gold_below": "standard errors that gold lies below its best",
+}
 """Metrics whose short name wants an explanation."""
 FIRST = {"align": ("reward", "kl", "loss")}
 """Metrics shown at once; the others are folded away. A stage that is not here shows its losses."""
@@ -46,6 +53,36 @@ def stage_charts(
                 {"title": f"{title} (up to a failure)" if stage in unfinished else title, "charts": tuple(drawn)}
             )
     return tuple(stages)
+
+
+def with_gold(stages: tuple[dict[str, Any], ...], gold: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The same with the reward and gold over the divergence, beside best-of-n, as the policy's first chart."""
+    if not gold.get("curve"):
+        return stages
+    lines = [
+        ChartLine(
+            label=f"{name}{of}",
+            steps=[math.sqrt(point["kl"]) for point in gold[points]],
+            values=[point[name] for point in gold[points]],
+            colour="m0" if name == "gold" else "m1",
+            dashed=points == "best_of",
+        )
+        for points, of in (("curve", ""), ("best_of", ", best-of-n"))
+        for name in ("reward", "gold")
+    ]
+    title = "Reward and gold over the square root of KL"
+    ends = "; ".join(f"{line.label}: {number(line.values[-1])}" for line in lines)
+    chart = {
+        "title": title,
+        "svg": line_chart(lines, "square root of KL, nats a reply", title),
+        "caption": clean(f"sd of the start's replies above the start; dashed: best-of-n by the reward; {ends}", 400),
+        "first": True,
+    }
+    policy = STAGES["align"][0]
+    return tuple(
+        {**stage, "charts": (chart, *stage["charts"])} if stage["title"].startswith(policy) else stage
+        for stage in stages
+    )
 
 
 def _chart(

@@ -20,7 +20,7 @@ from apportion.foundation.tables.grid import Grid
 from apportion.foundation.tables.numbers import NO_FIGURE
 from apportion.pipeline.report.colours import colour_class
 from apportion.pipeline.report.conclusion import Facts, asked, chosen, costs, moved, next_step, trusted, unknown
-from apportion.pipeline.report.curves import stage_charts
+from apportion.pipeline.report.curves import stage_charts, with_gold
 from apportion.pipeline.report.highlights import facts_of, turns_to_look_at
 from apportion.pipeline.report.sessions import held_out, session_views
 
@@ -66,6 +66,7 @@ class ReportInputs:
     - ``notes``: what the reader has to know of the data: that it is synthetic, that replies were recorded.
     - ``audit``: the fields of ``StabilityTable``; None where nothing was audited.
     - ``slices``: each method's kinds of turn with rewards of their own.
+    - ``gold``: whether the policy has gained: ``verdict``, ``curve``, ``best_of`` (`apportion.rlhf.gold.GoldReport`).
     - ``missing``: what a reader would look for and the run does not have, and why.
     - ``unfinished``: stages whose training failed, so that ``histories`` shows it up to there.
     """
@@ -87,6 +88,7 @@ class ReportInputs:
     notes: Sequence[str] = ()
     audit: Mapping[str, Any] | None = None
     slices: Sequence[ErrorSlices] = ()
+    gold: Mapping[str, Any] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     unfinished: Collection[str] = ()
 
@@ -124,7 +126,7 @@ def render_report(inputs: ReportInputs) -> str:
         "colours": {clean(method, 60): colour for method, colour in colours.items()},
         "sessions": session_views(seen, colours),
         "mixes": [grid for grid in sources if grid not in shown],
-        "training": stage_charts(inputs.histories, colours, inputs.unfinished),
+        "training": with_gold(stage_charts(inputs.histories, colours, inputs.unfinished), inputs.gold),
         "slice_notes": NOTES,
         "audit": _audit(inputs.audit) if inputs.audit else None,
         "slices": [_slices(found) for found in inputs.slices if found.reason is None],
@@ -154,13 +156,17 @@ def _conclusion(inputs: ReportInputs, facts: Facts, evaluation: Evaluation | Non
     ]
     parts = {
         "What was asked": asked(facts),
-        "What can be trusted": trusted(facts),
+        "What can be trusted": [*trusted(facts), *_gained(inputs.gold)],
         "What this corpus cannot show": cannot,
         "Which method, and why": [*chosen(facts), *(clean(note, 1000) for note in inputs.notes)],
         "How much a reward moves between seeds": moved(facts),
         "What is paid less": costs(facts),
     }
     return [(title, told) for title, told in parts.items() if told]
+
+
+def _gained(gold: Mapping[str, Any]) -> list[str]:
+    return [f"The aligned policy: {clean(str(gold['verdict']), 1000)}"] if gold else []
 
 
 def _tables(evaluation: Evaluation | None, facts: Facts, sources: Sequence[Grid]) -> tuple[list[Grid], list[Grid]]:

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import answered_episodes, credited
-from apportion.decompose.method import ObjectiveMethod
+from apportion.decompose.method import ObjectiveMethod, PredictedReaction
 from apportion.decompose.methods import METHODS
 from apportion.decompose.reward_models import SUFFIX, taught_by
+from apportion.decompose.settings_key import settings_identity
 from apportion.evaluation.methods.controls import ControlVerdict, beats_controls
 from apportion.foundation.errors import InputError, UnitError, errors_called
-from apportion.foundation.model_hub.names import files_identity, is_folder_name, model_digest
+from apportion.foundation.model_hub.names import files_identity, is_folder_name, model_digest, model_folder
 from apportion.foundation.optional_packages import check_extra
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import AGAINST, BeforeRun, Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.results.model_agreement import verdict_of_folder
 from apportion.pipeline.stages.plugins import asking_of, check_chosen, chosen_identity
 from apportion.pipeline.stages.shared import fix_threads, seed_of, trained_models
+from apportion.reward_model.corpus_scores import method_and_seed
+from apportion.reward_model.settings import SMOLLM2
 from apportion.rlhf.plugins import REWARD_MODEL
 from apportion.rlhf.policy.loading import check_whole
 from apportion.rlhf.policy.prompts import read_prompts
 from apportion.rlhf.preflight import check_alignment, step_told
 
 if TYPE_CHECKING:
+    from apportion.decompose.corpus_methods.gold import GoldLesson
     from apportion.pipeline.engine.store import Artifact
-    from apportion.rlhf.training.job import Job
+    from apportion.reward_model.config import RewardModelConfig
+    from apportion.reward_model.settings import RewardModelSettings
+    from apportion.rlhf.training.job import GoldModels, Job
 
 
 def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -50,6 +58,7 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
     with (
         event_files(config.run.tensorboard, "run.tensorboard") as events,
         wandb_run(config.run.wandb, config.output / "wandb", config.align.placed, seed, "run.wandb") as sent,
+        _gold(inputs, config, work) as gold,
     ):
         job = Job(
             episodes=align_episodes(inputs.sessions, config, config.rating),
@@ -62,9 +71,65 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
             called="align",
             prompts=read_prompts(config.align.prompts) if config.align.prompts else (),
             asking=asking_of(config),
+            gold=gold,
         )
         history, samples = align(job, work.progress, (note, *events, *sent))
     return Outputs({"history": history, "samples": samples}, _against(job))
+
+
+@contextmanager
+def _gold(inputs: Inputs, config: Config, work: Work) -> Iterator[GoldModels | str]:
+    """What tells whether the policy gains; or why there is nothing, which is nobody's wish where it is empty.
+
+    Raises UnitError: there is none, and `align.stop` asks for it.
+    """
+    if not config.align.asks_gold:
+        yield ""
+        return
+    from apportion.decompose.corpus_methods.gold import train_gold
+    from apportion.rlhf.training.job import GoldModels
+
+    lesson = _gold_lesson(inputs, config)
+    why = lesson.lacking
+    with tempfile.TemporaryDirectory(prefix="apportion-gold-") as scratch:
+        try:
+            models = None if why else train_gold(lesson, (work.checkpoints or Path(scratch)) / "gold-models")
+        except UnitError as error:
+            models, why = None, f"No gold reward tells whether the policy has gained: {str(error).rstrip('.')}"
+        if models is None and config.align.stop == "gold":
+            raise UnitError(f"align.stop = 'gold': {why}. Or set align.stop = 'none'.")
+        yield f"{why}." if models is None else GoldModels(*models, f"By {lesson.told()}.")
+
+
+def _gold_lesson(inputs: Inputs, config: Config) -> GoldLesson:
+    """What gold learns, and by what: neither the method nor, where another is here, the encoder of the reward."""
+    from apportion.corpus.splits.splits import sessions_in
+    from apportion.decompose.corpus_methods.gold import REACTIONS, SCORES, GoldLesson, gold_reader
+    from apportion.decompose.corpus_methods.trained_network import TrainingConfig
+    from apportion.reward_model.checkpoint import read_config
+
+    align, mine = config.align, sessions_in(inputs.required("split", "splits"), "policy")
+    proxy: RewardModelSettings | RewardModelConfig | None
+    if align.reward_model is not None:
+        proxy, name = read_config(align.reward_model), method_and_seed(align.reward_model.name)[0]
+    else:
+        own = align.reward == REWARD_MODEL
+        proxy, name = (config.train_reward, aligned_method(config)) if own else (None, "")
+    return GoldLesson(
+        sessions=[session for session in inputs.sessions if session.session_id in mine],
+        rating=config.rating,
+        method=SCORES if isinstance(METHODS.get(name), PredictedReaction) else REACTIONS,
+        config=TrainingConfig(config.decompose, gold_reader(proxy, align.device), seed_of(inputs.unit)),
+    )
+
+
+def _gold_identity(config: Config) -> dict[str, Any]:
+    """What gold depends on beside the sessions and the reward."""
+    if not config.align.asks_gold:
+        return {}
+    reads = model_digest(SMOLLM2) if model_folder(SMOLLM2).is_dir() else None
+    learns = settings_identity(METHODS["predicted-reaction"], config.decompose)
+    return {"gold": {"version": 1, "learns": learns, "target": config.decompose.target, "smollm2": reads}}
 
 
 def _against(job: Job) -> Mapping[str, Any]:
@@ -138,6 +203,7 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     scores = config.align.reward_model
     files |= {"reward_model_files": model_digest(str(scores))} if scores is not None else {}
     files |= chosen_identity(config)
+    files |= _gold_identity(config)
     return {"rating": config.rating, "align": config.align.in_key(), "threads": config.run.threads, **files}
 
 

@@ -57,6 +57,7 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             versions=inputs.facts["versions"],
             notes=(*preset_notes(config), *learnt_elsewhere(config, sources), *config.notes),
             audit=audits[0]["table"] if audits else None,
+            gold=_gold(inputs),
             slices=tuple(slices),
             missing=missing(inputs),
             unfinished=frozenset(row["stage"] for row in inputs.facts["unfinished"]),
@@ -64,6 +65,12 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     )
     (work.out / "report.html").write_text(page, encoding="utf-8")
     return Outputs()
+
+
+def _gold(inputs: Inputs) -> Mapping[str, Any]:
+    """What gold says of the policy; nothing where nobody asked it."""
+    paths = [artifact.folder / "policy" / "gold.json" for artifact in inputs.artifacts("align")]
+    return next((json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()), {})
 
 
 def learnt_elsewhere(config: Config, sources: pa.Table | None) -> list[str]:

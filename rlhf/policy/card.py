@@ -41,15 +41,20 @@ NAMED_NOTE = "The base is `{base}` ({weights:,} weights), which is not copied he
 
 @dataclass(frozen=True)
 class PolicyFacts:
-    """What the card tells of one run beside its settings."""
+    """What the card tells of one run beside its settings.
+
+    ``step``: after which the adapters are; ``gold``: whether they have gained, in words.
+    """
 
     base: str
     base_weights: int
     adapter_weights: int
     seed: int
     contexts: ContextSet
+    step: int
     first: dict[str, float]
     last: dict[str, float]
+    gold: str = ""
 
 
 def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
@@ -83,12 +88,12 @@ tags: [apportion, lora, {settings.algorithm}{", tiny, synthetic" if tiny else ""
 
 Low-rank adapters ({facts.adapter_weights:,} weights on {", ".join(settings.lora.targets)}), {_how(settings)}
 
-| | first step | last step ({settings.steps}) |
+| | first step | {"last" if facts.step == settings.steps else "kept"} step ({facts.step}) |
 |---|---|---|
 {rows}
 
 Contexts: {facts.contexts} ({source}). Seed: {facts.seed}.
-
+{_gold(facts)}
 ## Loading
 
 ```python
@@ -112,6 +117,10 @@ Reply with temperature {settings.temperature:g} and without top-p, as in trainin
 def _plain(settings: AlignSettings) -> dict[str, Any]:
     """The settings that decided what was made; reward, partner and prompts where they were chosen by name."""
     return {**settings.model_dump(mode="json", exclude=set(settings.NOT_IN_KEY)), **settings.chosen}
+
+
+def _gold(facts: PolicyFacts) -> str:
+    return f"\n## By gold\n\n{facts.gold}\n" if facts.gold else ""
 
 
 def _how(settings: AlignSettings) -> str:

@@ -24,7 +24,6 @@ from torch import Tensor
 from apportion.corpus.session import Episode
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
-from apportion.foundation.progress import Progress
 from apportion.rlhf.policy.contexts import DialogueContext, dialogue_chunks, merge_turns
 from apportion.rlhf.policy.folder import write_adapter
 from apportion.rlhf.policy.loading import Policy
@@ -37,12 +36,13 @@ from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.alarms import Alarms, repetition, reward_hacking, sameness
+from apportion.rlhf.training.alarms import Alarms, repetition, sameness
 from apportion.rlhf.training.checkpoint_folders import StepFolders
-from apportion.rlhf.training.job import Run, Watcher
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import STATE, Metrics, masked_mean, progress_line
 from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
 from apportion.rlhf.training.rng_state import ShuffledOrder
+from apportion.rlhf.training.step_end import step_ended
 from apportion.rlhf.training_data import TrainingData
 
 TRAINER, VALUES = "trainer.pt", "value_head.safetensors"
@@ -139,7 +139,7 @@ def train_ppo(data: TrainingData, run: Run) -> PeftModel:
     if processes.rank:
         # Each process samples other replies.
         torch.manual_seed(run.seed + processes.rank)
-    ppo.run(run.metrics, run.progress, checkpoints, run.watch)
+    ppo.run(run, checkpoints)
     return model
 
 
@@ -196,32 +196,25 @@ class PPO:
         self.alarms = Alarms(settings.alarms)
         self.order = ShuffledOrder(len(contexts))
 
-    def run(
-        self,
-        metrics: Metrics,
-        progress: Progress,
-        checkpoints: Checkpoints | None = None,
-        watch: Sequence[Watcher] = (),
-    ) -> None:
-        """Train up to ``settings.steps`` steps; ``metrics`` receives every step's, counted from 1.
+    def run(self, run: Run, checkpoints: Checkpoints | None = None) -> None:
+        """Train up to ``settings.steps`` steps, or until gold falls; ``run.metrics`` receives every step's, from 1.
 
         With ``checkpoints`` the training goes on behind the newest one and leaves one after every step.
         """
+        metrics, steps = run.metrics, self.settings.steps
         done = self._resume(checkpoints, metrics) if checkpoints else 0
+        # A run that was killed after its last step, before its end, has ended.
+        ended = run.gold is not None and run.gold.fell(metrics)
         try:
-            for step in range(done + 1, self.settings.steps + 1):
+            for step in () if ended else range(done + 1, steps + 1):
                 started = time.perf_counter()
-                measured = self.step(step)
-                metrics.add(step, measured)
-                reason = self.alarms.check(measured)
-                for watcher in watch:
-                    watcher(step, measured)
-                if reason:
-                    raise UnitError(reward_hacking(self.settings, step, reason))
+                ended = step_ended(run, self.alarms, step, self.step(step), self.actor.model)
                 if checkpoints:
                     checkpoints.save(step, self.state(), metrics, self.alarms.calm)
                 rate = self.settings.batch_size / (time.perf_counter() - started)
-                progress(step, self.settings.steps, progress_line(self.settings.algorithm, step, measured, rate))
+                run.progress(step, steps, progress_line(self.settings.algorithm, step, metrics.at(step), rate))
+                if ended:
+                    break
         except UnitError as error:
             last_good = checkpoints.kept() if checkpoints else None
             raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None

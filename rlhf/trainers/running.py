@@ -23,10 +23,11 @@ from apportion.rlhf.policy.folder import write_adapter
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.sharding import shard_for_trainer, sharding_asked
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.alarms import Alarms, reward_hacking
+from apportion.rlhf.training.alarms import Alarms
 from apportion.rlhf.training.checkpoint_folders import StepFolders
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import STATE, progress_line
+from apportion.rlhf.training.step_end import step_ended
 
 
 def updates_a_step(settings: AlignSettings) -> int:
@@ -263,13 +264,11 @@ class StepCallback(TrainerCallback):
                     f"{algorithm} step {step}: {what} is {logs[name]}; it must be a finite number. Lower lr."
                 )
         # The first one's in all: what an alarm tells one process it tells every other.
-        self._metrics = self.run.processes.broadcast(self.trainer.step_metrics(logs))
-        self.run.metrics.add(step, self._metrics)
-        reason = self.alarms.check(self._metrics) if self.alarms else None
-        for watcher in self.run.watch:
-            watcher(step, self._metrics)
-        if reason:
-            raise UnitError(reward_hacking(self.run.settings, step, reason))
+        measured = self.run.processes.broadcast(self.trainer.step_metrics(logs))
+        model: Any = others.get("model")
+        if step_ended(self.run, self.alarms, step, measured, model):
+            control.should_training_stop = True
+        self._metrics = self.run.metrics.at(step)
         if not self.checkpoints:
             self._tell(step)
 
@@ -343,7 +342,9 @@ def run_trainer(run: Run, make: Callable[[Path], Any]) -> PeftModel:
             # Each process samples other replies and drops other activations; the first one's are those of one alone.
             torch.manual_seed(run.seed + run.processes.rank)
         try:
-            trainer.train(resume_from_checkpoint=str(newest) if newest else None)
+            # A run that was killed after its last step, before its end, has ended; its weights are gold's to choose.
+            if run.gold is None or not run.gold.fell(run.metrics):
+                trainer.train(resume_from_checkpoint=str(newest) if newest else None)
         except UnitError as error:
             last_good = checkpoints.kept() if checkpoints else None
             raise UnitError(f"{error} {last_good}" if last_good else str(error)) from None

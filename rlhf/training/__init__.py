@@ -6,6 +6,7 @@ From the ground up:
 - `job`: what is to be aligned, and what a run is given
 - `reward`: the reward of a reply, checked and normalised before it is learned from
 - `alarms`: signs that a policy games its reward
+- `step_end`: what follows a step in every loop; the one place where gold is asked
 - `checkpoint_folders`: folders written whole or not at all
 - `rng_state`: a run's random numbers and terminal kept from others, and its shuffled order
 - `tracking`: curves for TensorBoard and Weights & Biases

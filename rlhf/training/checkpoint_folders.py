@@ -21,7 +21,7 @@ Loaded = TypeVar("Loaded")
 
 
 class StepFolders:
-    """Folders ``step-000012`` under one root; nothing else may lie there.
+    """Folders ``step-000012`` under one root; nothing else of such a name may lie there.
 
     Kept are the newest one and the last good one: the newest whose policy was seen to pass no alarm's limit.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -15,6 +15,8 @@ from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.metrics import Metrics
 
 if TYPE_CHECKING:
+    from peft import PeftModel
+
     from apportion.foundation.distributed import Processes
     from apportion.llm_client.session import LLMSession
     from apportion.llm_client.settings import LLMSettings
@@ -43,6 +45,19 @@ class Asking:
 
 
 @dataclass(frozen=True)
+class GoldModels:
+    """Two reward models that learned from sessions of the ``policy`` split, a half each, and of no other.
+
+    ``choice``: the folder of the one that stops the training and chooses the checkpoint (A); ``report``: that of the
+    one that no choice sees (B). ``told``: what they learned from and how, for a reader.
+    """
+
+    choice: Path
+    report: Path
+    told: str
+
+
+@dataclass(frozen=True)
 class Job:
     """One alignment: from dialogues and a reward model to a policy in a folder.
 
@@ -54,7 +69,8 @@ class Job:
     ``checkpoints``: A folder of this job alone, for what a killed run needs to go on to the same bytes; None keeps
     nothing. ``called``: What the caller calls this job: its errors begin with that. ``prompts``: What the policy
     answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it answers in those.
-    ``asking``: For a partner, or a reward, that asks a language model.
+    ``asking``: For a partner, or a reward, that asks a language model. ``gold``: What says whether the policy has
+    gained; or why nothing does, in words (empty: nobody asked for it).
     """
 
     episodes: Sequence[Episode]
@@ -67,10 +83,21 @@ class Job:
     called: str = ""
     prompts: Sequence[Episode] = ()
     asking: Asking = Asking()
+    gold: GoldModels | str = ""
 
 
 Watcher = Callable[[int, Mapping[str, float]], None]
 """``watcher(step, metrics)`` after every step, from 1."""
+
+
+class Gold(Protocol):
+    """Measures the policy by a reward that it does not learn from, between two steps of any loop."""
+
+    def measured(self, step: int, model: PeftModel, metrics: Metrics) -> Mapping[str, float]:
+        """Metrics after ``step``, none where it is not measured then; ``metrics`` hold those of the steps before."""
+
+    def fell(self, metrics: Metrics) -> bool:
+        """Whether gold has fallen for so long that the training ends."""
 
 
 def _alone() -> Processes:
@@ -83,7 +110,8 @@ def _alone() -> Processes:
 class Run:
     """Settings, seed, and where a run's metrics, progress and checkpoints go.
 
-    ``checkpoints`` is a folder of this run alone; None keeps nothing. ``processes`` are those that share it.
+    ``checkpoints`` is a folder of this run alone; None keeps nothing. ``processes`` are those that share it. ``gold``
+    is asked after every step; None where nothing is known.
     """
 
     settings: AlignSettings
@@ -93,3 +121,4 @@ class Run:
     checkpoints: Path | None = None
     watch: tuple[Watcher, ...] = ()
     processes: Processes = field(default_factory=_alone)
+    gold: Gold | None = None

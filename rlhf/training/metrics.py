@@ -56,6 +56,7 @@ PARTS = {
     "reward": "reward {:.3f}",
     "loss": "loss {:.3f}",
     "kl": "KL {:.2f}",
+    "gold": "gold {:.3f}",
     "response_tokens": "{:.1f} tokens",
     "token_accuracy": "{:.0%} of the tokens foreseen",
     "entropy": "entropy {:.2f}",

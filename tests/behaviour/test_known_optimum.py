@@ -37,7 +37,7 @@ SETTINGS = AlignSettings(
     temperature=1.0,
     lora=LoraSettings(r=8, alpha=16, dropout=0.0, targets=LAYERS),
     tiny=TinySettings(hidden=64, layers=1, vocabulary=320, warmup_steps=200, warmup_batch=4),
-    alarms=AlarmSettings(length_factor=0, entropy_share=0, repetition_rise=0, max_kl=0),
+    alarms=AlarmSettings(length_factor=0, entropy_share=0, repetition_rise=0, self_similarity_rise=0, max_kl=0),
 )
 TASKS: dict[str, Callable[[str], float]] = {
     # The best that a reply can earn is 1 in all of them.

@@ -15,6 +15,7 @@ from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings
 from apportion.rlhf.ppo.ppo import PPO, Checkpoints
 from apportion.rlhf.sampling.rollout import Rollout
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
 from tests.rlhf.toy import SMALL, contexts, quiet, small_policy
 
@@ -67,7 +68,8 @@ def run(processes: Processes, checkpoints: Path | None, settings=SETTINGS) -> tu
     ppo = Recited(policy, model, contexts(policy), by_sum, settings, dialogues=said, processes=processes)
     torch.manual_seed(7 + processes.rank)
     history = Metrics()
-    ppo.run(history, quiet, Checkpoints(checkpoints, policy, model, processes) if checkpoints else None)
+    saved = Checkpoints(checkpoints, policy, model, processes) if checkpoints else None
+    ppo.run(Run(settings, 0, history, quiet), saved)
     return ppo, history
 
 

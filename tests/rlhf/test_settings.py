@@ -209,3 +209,11 @@ def test_a_card_is_looked_for_in_torch_only_where_a_driver_has_one(monkeypatch):
     for files, seen in (((), False), (("nvidia0",), True)):
         monkeypatch.setattr("pathlib.Path.glob", lambda self, name, files=files: iter(files))
         assert has_card() is seen
+
+
+@pytest.mark.parametrize("beside", [{"processes": 2}, {"algorithm": "grpo", "environment": "sotopia"}])
+def test_gold_is_asked_by_one_process_of_a_corpus_and_by_nobody_else(beside):
+    assert not AlignSettings.model_validate(beside).asks_gold
+    with pytest.raises(ValueError, match="stop = 'gold' does not go with "):
+        AlignSettings.model_validate({**beside, "stop": "gold"})
+    assert AlignSettings().asks_gold and not AlignSettings(algorithm="sft").asks_gold

@@ -160,6 +160,7 @@ def spoiled(inputs: ReportInputs) -> ReportInputs:
         descriptors=pa.Table.from_pylist([seen], schema=DESCRIPTORS.arrow),
         histories=inputs.histories.set_column(4, "metric", metric).set_column(0, "stage", metric),
         samples=(Sample(EVIL, EVIL, EVIL, 0.0, None),),
+        gold={"verdict": EVIL},
         quarantine=({"stage": EVIL, "session_id": EVIL, "unit": EVIL, "status": EVIL, "cause": EVIL},),
         warnings=(EVIL,),
         config=EVIL,
@@ -268,6 +269,16 @@ def test_a_run_without_training_samples_or_behaviour(inputs: ReportInputs) -> No
     bare = replace(inputs, descriptors=None, histories=None, samples=(), quarantine=(), warnings=(), notes=())
     text = outline(render_report(bare)).text
     assert "Nothing was skipped." in text and "Policy" not in text and "Before" not in text
+
+
+def test_gold_has_a_sentence_in_the_conclusion_and_a_curve_beside_best_of_n(inputs: ReportInputs) -> None:
+    points = [{"at": at, "kl": float(at), "reward": 0.5 * at, "gold": -0.25 * at} for at in range(3)]
+    page = render_report(replace(inputs, gold={"verdict": "Worse by gold.", "curve": points, "best_of": points[:2]}))
+    text = " ".join(outline(page).text.split())
+    assert "The aligned policy: Worse by gold." in text and "gold: −0.500; reward, best-of-n: 0.500" in text
+    assert page.count("Reward and gold over the square root of KL") == 2
+    few = outline(render_report(replace(inputs, gold={"verdict": "No gold reward tells."}))).text
+    assert "No gold reward tells." in few and "best-of-n" not in few
 
 
 def test_several_seeds_are_averaged(inputs: ReportInputs) -> None:

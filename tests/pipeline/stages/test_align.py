@@ -1,10 +1,12 @@
 import pytest
 
+from apportion.corpus.session import Rating, Session, Turn
+from apportion.decompose.corpus_methods import gold
 from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Inputs, Unit, Work
 from apportion.pipeline.engine.store import Store
-from apportion.pipeline.stages.align import ALIGN, aligned_method, worth_note
+from apportion.pipeline.stages.align import ALIGN, _gold, _gold_lesson, aligned_method, worth_note
 from tests.evaluation.made_up import labels, splits
 from tests.evaluation.methods.test_controls import NAMES, TEST, found
 
@@ -82,3 +84,75 @@ def test_a_reward_model_that_is_no_better_than_a_control_is_refused(
         told = worth_note(config, [evaluated])
         assert told is None if note is None else told.startswith(note)
     assert ("evaluate" in ALIGN.without(config)) == (align != {})
+
+
+@pytest.mark.parametrize("align", [{"stop": "none"}, {"algorithm": "sft"}, {"processes": 2}])
+def test_gold_enters_the_key_where_it_could_be_asked_and_nowhere_else(align):
+    def key(**align):
+        return dict(ALIGN.settings(Config.model_validate({"corpus": "c", "align": align}), Unit()))
+
+    plain, asked = key(**align), key(algorithm="ppo")
+    assert "gold" not in plain and asked.pop("gold")["version"] == 1 and "stop" not in asked["align"]
+    assert key(stop="gold") == key() != key(stop="none") == asked
+
+
+def test_too_few_scored_sessions_give_no_gold_and_who_asks_for_it_is_told(tmp_path):
+    def asked(**align):
+        config = Config.model_validate({"corpus": "c", "align": align})
+        with _gold(inputs, config, Work(tmp_path, lambda *step: None)) as found:
+            return found
+
+    store = Store(tmp_path)
+    store.commit("split", "k", store.scratch(), {"splits": splits(policy=NAMES)}, {})
+    inputs = Inputs(Unit(None, "mix", 0), (), {"split": {Unit(): store.find("split", "k")}})
+    assert asked(stop="none") == ""
+    assert asked().startswith("No gold reward tells whether the policy has gained: the policy split has 0 sessions")
+    with pytest.raises(UnitError, match=r"align.stop = 'gold': No gold reward .* Or set align.stop = 'none'"):
+        asked(stop="gold")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_enough_scored_sessions_give_two_models_or_the_cause(tmp_path, monkeypatch, fails):
+    def train_gold(lesson, out):
+        if fails:
+            raise UnitError("the loss is nan.")
+        return out / "a", out / "b"
+
+    monkeypatch.setattr(gold, "FEWEST", 1)
+    monkeypatch.setattr(gold, "train_gold", train_gold)
+    store, rating = Store(tmp_path), Rating("ann", "bob", "liking", 3.0, 1.0, 5.0)
+    store.commit("split", "k", store.scratch(), {"splits": splits(policy=NAMES[:3], train=NAMES[3:4])}, {})
+    sessions = tuple(Session(name, (Turn(0, "bob", "Hello."),), (rating,)) for name in NAMES[:4])
+    inputs = Inputs(Unit(None, "mix", 0), sessions, {"split": {Unit(): store.find("split", "k")}})
+    config, work = (
+        Config.model_validate({"corpus": "c"}),
+        Work(tmp_path, lambda *step: None, checkpoints=tmp_path / "c"),
+    )
+    with _gold(inputs, config, work) as found:
+        if fails:
+            assert found == "No gold reward tells whether the policy has gained: the loss is nan."
+        else:
+            assert found.choice == tmp_path / "c" / "gold-models" / "a"
+            assert found.told.startswith("By gold A (2 sessions) and gold B (1 others), of the policy split, learned")
+
+
+@pytest.mark.parametrize(
+    ("train_reward", "align", "method"),
+    [
+        ({}, {}, "predicted-reaction"),
+        ({"teacher": "predicted-reaction"}, {}, "ircr"),
+        ({"teacher": "predicted-reaction"}, {"reward": "length"}, "predicted-reaction"),
+    ],
+)
+def test_gold_learns_by_another_method_than_the_reward(tmp_path, monkeypatch, train_reward, align, method):
+    monkeypatch.setattr("apportion.rlhf.settings.AlignSettings.reward_by", property(lambda self: Anything()))
+    store = Store(tmp_path)
+    store.commit("split", "k", store.scratch(), {"splits": splits(policy=NAMES)}, {})
+    inputs = Inputs(Unit(None, "mix", 0), (), {"split": {Unit(): store.find("split", "k")}})
+    config = Config.model_validate({"corpus": "c", "train_reward": train_reward, "align": align})
+    assert _gold_lesson(inputs, config).method == method
+
+
+class Anything:
+    def checked(self, settings):
+        return None

@@ -13,6 +13,7 @@ from apportion.rlhf.ppo.objective import token_rewards
 from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.sampling.rollout import sample_replies
 from apportion.rlhf.settings import AlarmSettings
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.toy import SHAPES, SMALL, chats, contexts, layers_of, quiet, shaped_policy, small_policy
@@ -38,7 +39,7 @@ def test_a_step_reports_what_it_measured_and_starts_at_divergence_zero():
     history = Metrics()
     seen: list[tuple[int, int]] = []
     ppo = trainer(lambda contexts, histories, replies: [float(len(reply)) for reply in replies])
-    ppo.run(history, lambda done, total, text: seen.append((done, total)))
+    ppo.run(Run(ppo.settings, 0, history, lambda done, total, text: seen.append((done, total))))
     table = history.table().to_pylist()
     assert {row["metric"] for row in table} == METRICS
     assert [row["step"] for row in table if row["metric"] == "kl"] == [1, 2] and seen == [(1, 2), (2, 2)]
@@ -138,7 +139,7 @@ def test_gamed_rewards_stop_the_run_with_the_reason():
     history = Metrics()
     ppo = trainer(by_length, alarms=AlarmSettings(max_kl=1e-6, patience=2), steps=9, lr_schedule="constant")
     with pytest.raises(UnitError, match=r"PPO step \d: stopped, the policy games its reward. KL blow-up: ") as told:
-        ppo.run(history, quiet)
+        ppo.run(Run(ppo.settings, 0, history, quiet))
     assert "Raise beta (now 0.3), lower lr (now 0.005)" in str(told.value)
     assert len([row for row in history.table().to_pylist() if row["metric"] == "kl"]) < 9
 
@@ -147,7 +148,8 @@ def test_the_live_line_tells_all_that_a_person_watches():
     lines: list[str] = []
     seen: list[int] = []
     watch = [lambda step, metrics: seen.append(step)]
-    trainer(by_length).run(Metrics(), lambda done, total, text: lines.append(text), watch=watch)
+    ppo = trainer(by_length)
+    ppo.run(Run(ppo.settings, 0, Metrics(), lambda done, total, text: lines.append(text), watch=tuple(watch)))
     number = r"-?\d+\.\d+"
     assert re.fullmatch(
         rf"PPO step 1: reward {number}, KL {number}, {number} tokens, entropy {number}, value loss {number}, "

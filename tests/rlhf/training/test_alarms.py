@@ -18,6 +18,7 @@ HACKS = [
     ("response_tokens", 49.0, "length_factor", r"length drift: 49.0 tokens a reply, 12.0 at the start"),
     ("response_tokens", 2.9, "length_factor", r"length drift: 2.9 tokens a reply, 12.0 at the start"),
     ("repetition", 0.51, "repetition_rise", r"repetition: 51% of a reply's token pairs said before, 10% at the start"),
+    ("sameness", 0.51, "self_similarity_rise", r"sameness: 51% of a reply's token pairs are in a reply to another"),
     ("entropy", 0.19, "entropy_share", r"entropy collapse: 0.190 nats a token, 2.000 at the start"),
 ]
 
@@ -41,7 +42,7 @@ def test_a_limit_passed_three_times_in_a_row_gives_the_reason(metric, value, set
 
 def test_the_demo_metrics_at_their_limits_are_calm():
     alarms = Alarms(AlarmSettings(patience=1))
-    edge = {"kl": 50.0, "response_tokens": 48.0, "repetition": 0.5, "sameness": 1.0, "entropy": 0.2}
+    edge = {"kl": 50.0, "response_tokens": 48.0, "repetition": 0.5, "sameness": 0.44, "entropy": 0.2}
     assert not any(alarms.check(metrics) for metrics in (CALM, edge, {**edge, "response_tokens": 3.0}))
 
 
@@ -52,14 +53,29 @@ def test_repetition_counts_pairs_that_a_reply_says_again():
 
 
 def test_one_reply_for_all_stops_a_run_where_a_limit_is_set():
-    off, on = Alarms(AlarmSettings(patience=1)), Alarms(AlarmSettings(patience=1, self_similarity_rise=0.3))
+    on = Alarms(AlarmSettings(patience=1, self_similarity_rise=0.3))
     steps = [{**CALM, "sameness": value} for value in (0.3, 0.6, 0.61)]
-    assert not any(off.check(metrics) for metrics in steps)
     assert [bool(on.check(metrics)) for metrics in steps] == [False, False, True]
     assert on.check(steps[-1]) == (
         "sameness: 61% of a reply's token pairs are in a reply to another context, 30% at the start "
         "(alarms.self_similarity_rise = 0.3)"
     )
+
+
+@pytest.mark.parametrize(("alike", "opening"), [(6, 0), (0, 16), (6, 10)])
+def test_gamed_replies_pass_the_limit_of_sameness_that_is_on_by_default(alike, opening):
+    # A quarter of 24 replies the same (29 of 120), two thirds that begin alike ("Please confirm": 20 of 30), or both;
+    # 12 tokens each, of a vocabulary in which a quarter of the pairs comes again elsewhere.
+    draw = torch.Generator().manual_seed(0)
+    replies = torch.randint(50, 60_000, (24, 12), generator=draw)
+    replies[:, :4] = torch.tensor([1, 2, 3, 4])
+    mask, contexts = torch.ones(24, 12, dtype=torch.bool), list(range(24))
+    start = sameness(replies, mask, contexts)
+    replies[:alike] = replies[0].clone()
+    replies[alike : alike + opening, 4:8] = torch.tensor([5, 6, 7, 8])
+    alarms = Alarms(AlarmSettings())
+    told = [alarms.check({**CALM, "sameness": value}) for value in (start, *[sameness(replies, mask, contexts)] * 3)]
+    assert start == pytest.approx(3 / 11) and told[:3] == [None] * 3 and told[3] is not None
 
 
 def test_sameness_is_the_share_that_a_reply_to_another_context_has_too():
