@@ -24,6 +24,7 @@ from torch import Tensor
 from apportion.corpus.session import Episode
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate, estimate, ratio, resample
 from apportion.evaluation.settings import EvaluationSettings
+from apportion.rlhf.compare.best_of_n import divergence, expected_best
 from apportion.rlhf.policy.contexts import DialogueContext, choose_contexts, make_contexts
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, sample_replies
@@ -209,7 +210,7 @@ class GoldWatch:
         reward, gold = (torch.stack([scores[place] for scores in drawn], dim=1).numpy() for place in (0, 1))
         sizes = [n for n in (1, 2, 4, 8) if n <= BEST_OF]
         return tuple(
-            CurvePoint(n, divergence_of_best(n), expected_best(reward, reward, n), expected_best(reward, gold, n))
+            CurvePoint(n, divergence(n), *(float(expected_best(reward, n, of).mean()) for of in (reward, gold)))
             for n in sizes
         )
 
@@ -272,22 +273,6 @@ def reply_divergence(model: PeftModel, rollout: Rollout, temperature: float, row
             start = log_probabilities(part)
         found.append((((now.exp() * (now - start)).sum(dim=-1)) * part.mask).sum(dim=1))
     return torch.cat(found).double()
-
-
-def divergence_of_best(n: int) -> float:
-    """KL of best-of-n from the policy it samples: log n - (n - 1) / n nats (exact without ties)."""
-    return math.log(n) - (n - 1) / n
-
-
-def expected_best(proxy: np.ndarray[Any, Any], values: np.ndarray[Any, Any], n: int) -> float:
-    """Mean over contexts of what the best of ``n`` replies by ``proxy`` is worth in ``values`` [shape=(C, N)] each.
-
-    Unbiased over all choices of n of the N replies: the i-th in order is the best of comb(i - 1, n - 1) of them.
-    """
-    size = proxy.shape[1]
-    weights = np.array([math.comb(i, n - 1) for i in range(size)], float) / math.comb(size, n)
-    order = np.argsort(proxy, axis=1, kind="stable")
-    return float((np.take_along_axis(values, order, axis=1) @ weights).mean())
 
 
 def _spread(scores: Tensor) -> float:

@@ -1,14 +1,12 @@
-import itertools
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from apportion.foundation.errors import UnitError
 from apportion.rlhf import alignment
-from apportion.rlhf.gold import GoldWatch, divergence_of_best, expected_best, kept_step, reply_divergence
+from apportion.rlhf.gold import GoldWatch, kept_step, reply_divergence
 from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.sampling.rollout import sample_replies
 from apportion.rlhf.training.job import GoldModels, Job, Run
@@ -39,18 +37,6 @@ def aligned(monkeypatch):
         return alignment.align_here(job, Scored(by_length), progress=progress)[0].to_pylist()
 
     return run
-
-
-def test_the_best_of_n_is_what_all_choices_of_n_give_on_average():
-    proxy, gold = np.random.default_rng(0).normal(size=(2, 3, 5))
-    for n in (1, 2, 5):
-        chosen = [
-            gold[row, max(places, key=lambda place: proxy[row, place])]
-            for row in range(3)
-            for places in itertools.combinations(range(5), n)
-        ]
-        assert expected_best(proxy, gold, n) == pytest.approx(np.mean(chosen))
-    assert divergence_of_best(1) == 0 and divergence_of_best(4) == pytest.approx(np.log(4) - 3 / 4)
 
 
 def test_the_divergence_is_zero_at_the_start_and_that_of_whole_distributions_after():
