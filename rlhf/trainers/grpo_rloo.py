@@ -233,8 +233,7 @@ class _RLOO(_Group, RLOOTrainer):  # type: ignore[misc]
 class _RAFT(_GRPO):
     """Of each group the best reply is kept and learned as in SFT, by its likelihood alone.
 
-    The best is that of the highest score less ``beta`` times its divergence from the policy at the start, so that
-    rounds come to rest at the optimum of the other trainers, where that is the same for every reply.
+    The best is that of the highest score less ``beta`` times its divergence from the policy at the start.
     """
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
