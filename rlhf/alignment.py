@@ -114,7 +114,9 @@ def _gold(
     if not isinstance(job.gold, GoldModels):
         return None, job.gold
     settings = run.settings
-    by_choice, by_report = (ModelReward(folder, settings.device) for folder in (job.gold.choice, job.gold.report))
+    by_choice, by_report = (
+        ModelReward(folder, settings.placement.device) for folder in (job.gold.choice, job.gold.report)
+    )
     asked = Asked.of(parts["validation"], policy, settings, CONTEXTS, (reward, by_choice))
     tested = Asked.of(parts["test"], policy, settings, TEST_CONTEXTS, (reward, by_choice, by_report))
     for name, found in (("validation", asked), ("test", tested)):

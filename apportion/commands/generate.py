@@ -62,9 +62,7 @@ CONTEXT_OPTIONS = (
 @click.command("generate")
 @click.argument("policy")
 @click.argument("corpus", type=click.Path(path_type=Path))
-@click.option(
-    "--policy", "policies", multiple=True, metavar="POLICY", help="A further policy; may be given several times."
-)
+@click.option("--policy", "policies", multiple=True, metavar="POLICY", help="A further policy; may be repeated.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), metavar="FILE", help="The table.  [default: responses.FORMAT here]"
 )

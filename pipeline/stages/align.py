@@ -119,7 +119,7 @@ def _gold_lesson(inputs: Inputs, config: Config) -> GoldLesson:
         sessions=[session for session in inputs.sessions if session.session_id in mine],
         rating=config.rating,
         method=SCORES if isinstance(METHODS.get(name), PredictedReaction) else REACTIONS,
-        config=TrainingConfig(config.decompose, gold_reader(proxy, align.device), seed_of(inputs.unit)),
+        config=TrainingConfig(config.decompose, gold_reader(proxy, align.placement.device), seed_of(inputs.unit)),
     )
 
 

@@ -91,7 +91,7 @@ def test_state_only_is_what_the_turns_before_foretell_of_a_model_s_values_by_its
     values = {name: worth[episodes[i].key] for name, i in of_training.items()}
     scores = pa.concat_tables([rewards(episodes, values, "m", seed) for seed in (0, 1)])
     splits = pa.table([list("abcdef"), ["train"] * 4 + ["test", "validation"]], schema=SPLITS.arrow)
-    found = _state_only(embeddings, scores, SplitEpisodes(episodes, splits))
+    found = _state_only(embeddings, scores, SplitEpisodes(episodes, splits), "pooled")
     assert found["m"].keys() == {episodes[4].key}
     assert np.corrcoef(found["m"][episodes[4].key], worth[episodes[4].key])[0, 1] > 0.99
 

@@ -278,7 +278,8 @@ def test_raft_keeps_the_best_of_each_group_less_what_its_divergence_costs(monkey
     def observed(output):
         given.update(output)
         found = observe(output)
-        trainer.divergences = [float(nats) for nats in divergences]
+        trainer.divergence = torch.zeros_like(trainer.divergence)
+        trainer.divergence[:, 0] = torch.tensor([float(nats) for nats in divergences])
         return found
 
     monkeypatch.setattr(trainer, "_observe", observed)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.policy.contexts import ContextTurn, render
+from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny, train_tokenizer
 from apportion.rlhf.training.tracking import check_event_folder, check_tensorboard, check_wandb, event_files, wandb_run
@@ -37,7 +38,8 @@ def points(folder: Path) -> dict[tuple[str, int], float]:
 def test_every_metric_of_every_step_is_there(tmp_path):
     history = Metrics()
     with event_files(tmp_path / "events") as watch:
-        trainer(by_length).run(history, quiet, watch=watch)
+        ppo = trainer(by_length)
+        ppo.run(Run(ppo.settings, 0, history, quiet, watch=tuple(watch)))
     expected = {(f"align/{metric}", step): value for step, metric, value in history.rows}
     found = points(tmp_path / "events")
     assert found.keys() == expected.keys() and {name.removeprefix("align/") for name, _ in found} == METRICS
