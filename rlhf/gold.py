@@ -272,7 +272,7 @@ def reply_divergence(model: PeftModel, rollout: Rollout, temperature: float, row
         with model.disable_adapter():
             start = log_probabilities(part)
         found.append((((now.exp() * (now - start)).sum(dim=-1)) * part.mask).sum(dim=1))
-    return torch.cat(found).double()
+    return torch.cat(found).double().clamp(min=0.0)  # Rounding: a divergence is never below 0.
 
 
 def _spread(scores: Tensor) -> float:

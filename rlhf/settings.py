@@ -156,7 +156,7 @@ class AlignSettings(PresetSettings):
         default=None,
         ge=0,
         description="weight of the divergence from the policy at the start, in the reward (Eq. 1) and in the unit of "
-        "the scores: the best policy is proportional to reference * exp(score / beta) whatever the trainer; none takes "
+        "the scores: the best policy of ppo, grpo and rloo is as reference * exp(score / beta); none takes "
         f"{PAPER_KL:g}, and {TINY_KL:g} for tiny, which else gives one reply to everything within a few steps",
     )
     kl_controller: Literal["fixed", "adaptive"] = Field(

@@ -77,7 +77,8 @@ class StepTime:
         settings = self.settings
         if settings.device != "auto" or settings.placement.device != "cpu":
             return
-        if self.training > LONGEST_DAYS * 86_400 or self.peak > self.free:
+        too_long = not settings.epochs and self.training > LONGEST_DAYS * 86_400
+        if too_long or self.peak > self.free:
             raise InputError(
                 f"policy {settings.policy!r}: there is no card here, and {self}. Use a machine with a card, take a "
                 "smaller policy (policy = 'smollm2') or fewer steps, or set device = 'cpu' to train it here all the "
@@ -97,7 +98,8 @@ def step_time(policy: Policy, settings: AlignSettings) -> StepTime:
         sampled, read, learned = (seconds / share for seconds in _timed(policy, model, settings))
     rows = math.ceil(settings.batch_size / settings.processes)
     tokens = rows * settings.window.tokens * (1 if settings.environment else settings.max_turns)
-    update = tokens * learned * (settings.ppo_epochs + (1 if settings.gradient_checkpointing else 0) / 2)
+    passes = settings.ppo_epochs if "ppo_epochs" in settings.trainer.reads else 1
+    update = tokens * learned * (passes + (1 if settings.gradient_checkpointing else 0) / 2)
     if not settings.trainer.needs_reward:
         return StepTime(settings, 0.0, 0.0, tokens * learned, peak, free)
     drawn = rows * settings.max_new_tokens * (1 if settings.environment else settings.max_turns)

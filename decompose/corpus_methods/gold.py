@@ -72,10 +72,9 @@ class GoldLesson:
         what = "the replies that came" if self.method == REACTIONS else "the scores of whole sessions"
         a, b = (len(half) for half in self.halves)
         model = self.config.model
-        beside = " beside minilm" if model.reads_beside else ""
         return (
             f"gold A ({a} sessions) and gold B ({b} others), of the policy split, learned from {what} "
-            f"({self.method}), read by {model.backbone}{beside} ({model.scoring})"
+            f"({self.method}), read by {model.backbone} ({model.scoring})"
         )
 
 
@@ -84,8 +83,9 @@ def gold_reader(proxy: RewardModelSettings | RewardModelConfig | None, device: s
     read_by, scoring = (None, None) if proxy is None else (proxy.backbone, proxy.scoring)
     values = {"backbone": MINILM, "device": device}
     if read_by in (None, MINILM) and model_folder(SMOLLM2).is_dir():
-        values["backbone"] = SMOLLM2
-    elif read_by == MINILM and scoring == "pooled":
+        # In one pass MiniLM would read beside it.
+        values |= {"backbone": SMOLLM2, "scoring": "windowed"}
+    elif scoring == "one_pass" or (read_by, scoring) == (MINILM, "pooled"):
         values["scoring"] = "windowed"
     return RewardModelSettings.model_validate(values)
 

@@ -62,7 +62,7 @@ def with_gold(stages: tuple[dict[str, Any], ...], gold: Mapping[str, Any]) -> tu
     lines = [
         ChartLine(
             label=f"{name}{of}",
-            steps=[math.sqrt(point["kl"]) for point in gold[points]],
+            steps=[math.sqrt(max(0.0, point["kl"])) for point in gold[points]],
             values=[point[name] for point in gold[points]],
             colour="m0" if name == "gold" else "m1",
             dashed=points == "best_of",

@@ -93,7 +93,11 @@ class NamedPolicy:
 
     @cached_property
     def _agent(self) -> PolicyAgent:
-        return PolicyAgent.of(self._name)
+        import torch
+
+        # Adapters are drawn before they are read: a training that plays with this one keeps its own random numbers.
+        with torch.random.fork_rng(devices=[]):
+            return PolicyAgent.of(self._name)
 
     def act(self, view: Observation) -> Action:
         """As `PolicyAgent.act`."""
@@ -128,7 +132,11 @@ def _window(name: str) -> Window:
 
 
 def _called(name: str) -> str:
-    return name if name in FETCHED else f"policy@{Path(name).name}"
+    if name in FETCHED:
+        return name
+    place = Path(name)
+    # Every run's policy lies in a folder of that name.
+    return f"policy@{place.parent.name}/{place.name}" if place.name == "policy" else f"policy@{place.name}"
 
 
 def act_said(view: Observation, text: str) -> Action:

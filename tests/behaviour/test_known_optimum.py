@@ -14,10 +14,9 @@ from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
 from apportion.rlhf.trainers.grpo_rloo import train_grpo
 from apportion.rlhf.training.job import Run
-from apportion.rlhf.training.metrics import Metrics
 from apportion.rlhf.training.tiny_policy import build_tiny
 from apportion.rlhf.training_data import TrainingData
-from tests.rlhf.toy import chats, contexts, quiet, small_policy, token_contexts, train
+from tests.rlhf.toy import chats, contexts, small_policy, token_contexts, train
 
 SEEDS = range(3)
 WINDOW = 5
@@ -76,7 +75,7 @@ def rewards(algorithm: str, task: str, seed: int) -> list[float]:
     try:
         if algorithm == "ppo":
             model = attach_adapter(policy.model, settings.lora)
-            PPO(policy, model, contexts(policy), reward, settings).run(Metrics(), quiet, watch=(watch,))
+            PPO(policy, model, contexts(policy), reward, settings).run(Run(settings, seed, watch=(watch,)))
         else:
             train_grpo(TrainingData(policy, contexts(policy), reward), Run(settings, seed, watch=(watch,)))
     except Reached:

@@ -46,6 +46,7 @@ head_hidden_size = 8
 bootstrap = 100
 labelled_turns = 2
 [align]
+anyway = true
 steps = 1
 batch_size = 2
 mini_batch_size = 2

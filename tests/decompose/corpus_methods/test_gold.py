@@ -43,11 +43,11 @@ def test_too_few_sessions_give_no_gold_and_say_how_many_are_needed():
 @pytest.mark.parametrize(
     ("proxy", "fetched", "backbone", "scoring"),
     [
-        ({"backbone": "minilm"}, True, "smollm2", "one_pass"),
+        ({"backbone": "minilm"}, True, "smollm2", "windowed"),
         ({"backbone": "minilm"}, False, "minilm", "windowed"),
         ({"backbone": "minilm", "scoring": "windowed"}, False, "minilm", "pooled"),
-        ({"backbone": "smollm2"}, True, "minilm", "pooled"),
-        (None, True, "smollm2", "one_pass"),
+        ({"backbone": "smollm2"}, True, "minilm", "windowed"),  # Beside which MiniLM pools.
+        (None, True, "smollm2", "windowed"),
         (None, False, "minilm", "pooled"),
     ],
 )
