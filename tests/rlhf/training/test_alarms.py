@@ -53,8 +53,9 @@ def test_repetition_counts_pairs_that_a_reply_says_again():
 
 
 def test_one_reply_for_all_stops_a_run_where_a_limit_is_set():
-    on = Alarms(AlarmSettings(patience=1, self_similarity_rise=0.3))
+    off, on = (Alarms(AlarmSettings(patience=1, self_similarity_rise=rise)) for rise in (0, 0.3))
     steps = [{**CALM, "sameness": value} for value in (0.3, 0.6, 0.61)]
+    assert not any(off.check(metrics) for metrics in steps)
     assert [bool(on.check(metrics)) for metrics in steps] == [False, False, True]
     assert on.check(steps[-1]) == (
         "sameness: 61% of a reply's token pairs are in a reply to another context, 30% at the start "
