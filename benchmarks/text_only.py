@@ -10,20 +10,23 @@ folds: the ceiling, the one row that reads any), and `llm` where replies are rec
 reward and what a policy is paid (`advantage`), the mean correlation of both with the place and with `state only` (a
 ridge from the dialogue before the turn to the predicted reaction's teacher), and paired gains over the first teacher of
 --only and over the controls: VADER of the turn, place, length, state only. `--reader ridge` is a ridge on several
-inputs. --kept keeps what was read. No peer does this.
+inputs. --kept keeps what was read. --settings '{"freeze_backbone": false}' trains the reader. No peer does this.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.feather as feather
 import torch
 
@@ -66,12 +69,14 @@ CONTROLS = ("VADER of the turn", "place", "length", "state only")
 class Study:
     """One corpus, its folds, and what was read of it."""
 
-    def __init__(self, name: str, kept: Path, settings: RewardModelSettings) -> None:
+    def __init__(self, name: str, kept: Path, settings: RewardModelSettings, most: int | None = None) -> None:
         importer, path, self.rating = CORPORA[name]
         source = SHARED / "data" / path
         corpus = Corpus.of(source.parent, importer(source, {}).tables)
         self.name, self.settings = name, settings
-        self.sessions = {session.session_id: session for session in corpus.iter_sessions()}
+        sessions = {session.session_id: session for session in corpus.iter_sessions()}
+        drawn = set(sorted(sessions, key=lambda name: crc32(name.encode()))[:most])
+        self.sessions = {name: session for name, session in sessions.items() if name in drawn}
         episodes = [e for session in self.sessions.values() for e in session.episodes(self.rating)]
         table = read_replies(self.sessions.values(), self.rating, kept / f"{name}.feather")
         self.reactions = arrange(table, episodes)
@@ -94,7 +99,8 @@ class Study:
 
     def _embedded(self, kept: Path) -> pa.Table:
         if kept.is_file():
-            return feather.read_table(kept)
+            table = feather.read_table(kept)
+            return table.filter(pc.is_in(table["session_id"], pa.array(list(self.sessions))))
         began = time.process_time()
         table = pa.concat_tables(
             [embed_session(s, self.rating, self.settings).embeddings for s in self.sessions.values()]
@@ -204,7 +210,7 @@ class Study:
             values[test] = (columns[test] - mean) / np.where(sd > 1e-9, sd, np.inf) @ best
         return values
 
-    def trained(self, teacher: str, settings: RewardModelSettings, embeddings: pa.Table) -> dict[str, Floats]:
+    def trained(self, teacher: str, settings: RewardModelSettings, embeddings: pa.Table | None) -> dict[str, Floats]:
         """Reward, sd and advantage of every turn by the model of the folds without it, and other figures."""
         found = {name: np.zeros(len(self.fold_of)) for name in ("reward", "sd", "advantage")}
         losses, metrics, began = [], [], time.process_time()
@@ -303,9 +309,10 @@ def controls_of(study: Study, contexts: Floats) -> dict[str, Floats]:
 def main(given: argparse.Namespace, name: str) -> None:
     """The table of one corpus."""
     torch.set_num_threads(1)
-    settings = RewardModelSettings(backbone=given.backbone)
-    pooled = Study(name, given.kept, RewardModelSettings())
-    study = pooled if given.backbone == "minilm" else Study(name, given.kept, settings)
+    settings = RewardModelSettings.model_validate({"backbone": given.backbone, **json.loads(given.settings)})
+    pooled = Study(name, given.kept, RewardModelSettings(), given.sessions)
+    read = given.backbone != "minilm" and settings.freeze_backbone
+    study = Study(name, given.kept, settings, given.sessions) if read else pooled
     contexts = embedding_matrix(pooled.embeddings).astype(float)[pooled.order_of(pooled.embeddings)]
     controls = controls_of(study, contexts)
     for control, values in controls.items():
@@ -322,8 +329,9 @@ def main(given: argparse.Namespace, name: str) -> None:
                 study.tell(row, {"reward": study.ridge(teacher, read)}, others, controls["state only"])
         if "heads" in given.reader:
             alone = settings.model_copy(update={"heads": 1}) if teacher == "before" else settings
-            found = study.trained(teacher, alone, study.embeddings)
-            study.tell(f"{teacher}, {given.backbone}", found, others, controls["state only"])
+            found = study.trained(teacher, alone, study.embeddings if settings.freeze_backbone else None)
+            how = "" if settings.freeze_backbone else " trained"
+            study.tell(f"{teacher}, {given.backbone}{how}", found, others, controls["state only"])
             if teacher == given.only[0] and not given.against:
                 first = {f"{teacher}, {kind}": found[kind] for kind in ("reward", "advantage")}
             if given.out:
@@ -337,6 +345,8 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, help="a folder for every turn's values")
     parser.add_argument("--against", type=Path, help="a folder of --out that has the values of `before`")
     parser.add_argument("--backbone", default="minilm")
+    parser.add_argument("--settings", default="{}", help="of train_reward, JSON")
+    parser.add_argument("--sessions", type=int, help="so many sessions, drawn by their names")
     parser.add_argument("--only", nargs="+", choices=TEACHERS, default=TEACHERS)
     parser.add_argument(
         "--reader", nargs="+", choices=("heads", "ridge"), default=["heads"], help="ridge: three inputs"
