@@ -330,7 +330,7 @@ class RewardModel(nn.Module):
         if "baseline.weight" in weights:
             model.baseline = StateBaseline((len(weights["baseline.weight"]) - PLACE) // 2)
         if "context_fit.weight" in weights:
-            model.context_fit = ContextFit(weights["context_fit.of_history.weight"].shape[1])
+            model.context_fit = ContextFit(weights["context_fit.of_reply.weight"].shape[1])
         fill(model, weights, folder)
         model.domain = Domain.read(folder, config.domain, config.width)
         return model.eval()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from apportion.corpus.session import Episode
 from apportion.foundation.arrays import Floats
-from apportion.reward_model.context_fit import ContrastPairs, fit_context, weigh_context
+from apportion.reward_model.context_fit import ContrastPairs, Replies, fit_context, weigh_context
 from apportion.reward_model.history_windows import HistoryWindows, history_windows
 from apportion.reward_model.learning.loop import Training
 from apportion.reward_model.model import RewardModel
@@ -22,7 +22,12 @@ from apportion.reward_model.state_baseline import StateBaseline
 
 MOST_PAIRS = 100
 """Turns of validation sessions that are read again in other contexts by a backbone that reads them together."""
-FIGURES = ("of 100 replies paid more than in another dialogue", "of 100 replies paid more than in one of the same task")
+FIGURES = (
+    "of 100 replies paid more than in another dialogue",
+    "of 100 replies paid more than in one of the same task",
+    "of 100 replies paid more than in another place of their dialogue",
+    "of 100 replies paid more than one in their place that is paid much elsewhere",
+)
 
 
 def add_advantage(training: Training, values: Floats, episodes: Sequence[Episode], seed: int) -> dict[str, float]:
@@ -48,12 +53,13 @@ def _add_advantage(
     fit = fit_context(turns.contexts, learnt, held, seed)
     if fit is None:
         return {}
-    pairs = ContrastPairs.of(turns.contexts.numpy(), held, seed)
-    if not model.pools_minilm:
-        pairs = pairs.sample(MOST_PAIRS, seed)
-    own = turns.paid_where_said(pairs.turns)
-    away, beside = (turns.paid(pairs.turns, at) for at in (pairs.other, pairs.same_task))
-    shares = weigh_context(fit, turns.contexts, pairs, (own, away, beside), float(own.std()))
+    every = ContrastPairs.of(turns.contexts.numpy(), held, seed)
+    pairs = every if model.pools_minilm else every.sample(MOST_PAIRS, seed)
+    own = Replies(pairs.turns, pairs.turns, turns.paid_where_said(pairs.turns))
+    cases = [(pairs.turns, at) for at in (pairs.other, pairs.same_task, pairs.shuffled)]
+    cases.append((pairs.tempting(own.paid, seed), pairs.turns))
+    rivals = [Replies(said, at, turns.paid(said, at)) for said, at in cases]
+    shares = weigh_context(fit, turns.contexts, every.turns, own, rivals)
     model.context_fit = fit
     with torch.inference_mode():  # How well a reply fits hangs on the state, too.
         paid = values[taken] + fit(contexts).double().numpy()

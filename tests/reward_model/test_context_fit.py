@@ -5,10 +5,12 @@ import pytest
 import torch
 
 from apportion.reward_model.context_fit import (
+    BOUNDS,
+    COST,
     LEAST_TURNS,
-    WEIGHTS,
     ContextFit,
     ContrastPairs,
+    Replies,
     fit_context,
     weigh_context,
 )
@@ -27,31 +29,56 @@ def planted(dialogues: int, seed: int = 0) -> tuple[torch.Tensor, list[np.ndarra
     return torch.from_numpy(np.concatenate([history, reply, history], axis=1).astype(np.float32)), rows
 
 
-def test_a_reply_is_paid_more_in_its_own_context_and_no_more_than_nothing() -> None:
-    contexts, rows = planted(80)
-    fit = fit_context(contexts, rows[:60], rows[60:], 0)
-    assert fit is not None
-    pairs = ContrastPairs.of(contexts.numpy(), rows[60:], 1)
-    paid = (torch.zeros(len(pairs.turns)),) * 3
-    shares = weigh_context(fit, contexts, pairs, paid, 2.0)
-    assert min(shares) > 0.8 and fit.weight == pytest.approx(2.0 * WEIGHTS[0])
-    assert (
-        float(fit(contexts).max()) <= 0 and float(fit(contexts).mean()) > float(fit(contexts.roll(TURNS, 0)).mean()) - 1
+def cases(pairs: ContrastPairs, paid: torch.Tensor) -> tuple[Replies, list[Replies]]:
+    """The pairs' replies where they were said and in the three wrong places, each paid a row of ``paid``."""
+    own, *wrong = (
+        Replies(pairs.turns, at, of)
+        for at, of in zip((pairs.turns, pairs.other, pairs.same_task, pairs.shuffled), paid, strict=True)
     )
-    again = fit_context(contexts, rows[:60], rows[60:], 0)
+    return own, wrong
+
+
+def test_a_reply_is_paid_more_in_its_own_context_and_no_more_than_nothing() -> None:
+    contexts, rows = planted(300)
+    fit = fit_context(contexts, rows[:240], rows[240:], 0)
+    assert fit is not None
+    pairs = ContrastPairs.of(contexts.numpy(), rows[240:], 1)
+    paid = torch.from_numpy(np.random.default_rng(2).normal(size=len(pairs.turns))).expand(4, -1)
+    own, wrong = cases(pairs, paid)
+    shares = weigh_context(fit, contexts, pairs.turns, own, wrong)
+    assert len(shares) == 3 and min(shares) > 0.8
+    assert float(fit(contexts).max()) <= 0
+    assert float(fit(contexts).mean()) > float(fit(contexts.roll(TURNS, 0)).mean()) - 1
+    again = fit_context(contexts, rows[:240], rows[240:], 0)
     assert again is not None and torch.equal(again.of_reply.weight, fit.of_reply.weight)
 
 
-def test_a_louder_reward_takes_a_larger_weight_and_one_that_cannot_be_beaten_the_least_that_does_as_much() -> None:
+def test_most_replies_that_people_gave_lose_nothing_and_what_is_lost_is_of_a_known_size() -> None:
     contexts, rows = planted(80)
     fit = fit_context(contexts, rows[:60], rows[60:], 0)
     assert fit is not None
     pairs = ContrastPairs.of(contexts.numpy(), rows[60:], 1)
-    noise = torch.from_numpy(np.random.default_rng(2).normal(size=(3, len(pairs.turns))))
-    weigh_context(fit, contexts, pairs, tuple(noise), 1.0)  # type: ignore[arg-type]
-    assert float(fit.weight) > WEIGHTS[0]
-    assert weigh_context(fit, contexts, pairs, tuple(1e9 * noise), 1.0) == pytest.approx((0.5, 0.5), abs=0.2)  # type: ignore[arg-type]
-    assert fit.weight == pytest.approx(WEIGHTS[0])
+    noise = torch.from_numpy(np.random.default_rng(2).normal(size=(4, len(pairs.turns))))
+    own, wrong = cases(pairs, noise)
+    weigh_context(fit, contexts, pairs.turns, own, wrong)
+    lost = fit(contexts[pairs.turns])
+    assert float((lost == 0).float().mean()) >= 1 - max(BOUNDS) - 0.01
+    assert float(lost.var() / noise[0].var()) == pytest.approx(COST, rel=1e-4)
+    weight = float(fit.weight)
+    own, wrong = cases(pairs, 1e3 * noise)
+    weigh_context(fit, contexts, pairs.turns, own, wrong)
+    assert float(fit.weight) > 100 * weight
+
+
+def test_a_reply_that_is_paid_much_tempts_in_other_dialogues() -> None:
+    contexts, rows = planted(10)
+    pairs = ContrastPairs.of(contexts.numpy(), rows, 0)
+    paid = torch.randperm(len(pairs.turns), generator=torch.Generator().manual_seed(0)).double()
+    tempting = pairs.tempting(paid, 0)
+    assert all(paid[pairs.turns == turn] >= 0.9 * len(pairs.turns) - 1 for turn in tempting)
+    assert not np.any(tempting // TURNS == pairs.dialogue)
+    alone = ContrastPairs(*(of[pairs.dialogue == 0] for of in vars(pairs).values()))
+    assert np.array_equal(alone.tempting(paid[:TURNS], 0), alone.turns)
 
 
 def test_pairs_are_of_other_dialogues_and_leave_turns_without_history_out() -> None:
@@ -61,6 +88,7 @@ def test_pairs_are_of_other_dialogues_and_leave_turns_without_history_out() -> N
     assert len(pairs.turns) == 10 * TURNS - 1 and rows[3][0] not in (*pairs.turns, *pairs.other, *pairs.same_task)
     for others in (pairs.other, pairs.same_task):
         assert not np.any(pairs.turns // TURNS == others // TURNS)
+    assert np.array_equal(pairs.turns // TURNS, pairs.shuffled // TURNS) and not np.any(pairs.turns == pairs.shuffled)
     assert len(pairs.sample(7, 0).turns) == 7 and len(pairs.sample(999, 0).turns) == 59
 
 
