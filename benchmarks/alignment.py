@@ -1,144 +1,199 @@
-"""Does PPO raise the reward of a reward model that was learned from real session scores, without running away?
+"""Is an aligned policy better by rewards that it did not learn from, and better than best-of-n from the start?
 
-USS SGD (1,000 real dialogues with session scores) -> reaction-aware turn rewards -> reward model (frozen MiniLM) -> a
-small LLaMA, warmed up on that text -> PPO, all by the command line. Claim, over three seeds: on the contexts of test
-sessions, which neither policy nor reward model has seen, the mean reward rises by at least one standard deviation of
-the replies' rewards before, and the divergence stays under 10 nats a response.
+    python -m benchmarks.alignment ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1] [--algorithms ppo raft ...]
+        [--policy smollm2] [--set KEY=VALUE ...]
 
-    python -m benchmarks.alignment ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1 2] [--figure FILE.png]
-
-Finished work in FOLDER is used again, so the same command goes on behind a stop. There is no peer: nothing else runs
-this chain.
+USS SGD (1,000 real dialogues with session scores) -> turn rewards by `mix` -> the proxy -> a policy by each algorithm,
+all by the command line; gold A ends each training and chooses its step. Then replies to contexts of test sessions,
+which no choice has seen: of the policy at the start (`base`), its best of 4 and of 16 by the proxy, and of every
+algorithm; by the proxy, gold A and gold B (in standard deviations of base's replies, paired, sessions drawn again),
+likeness to what was said there (cosine of MiniLM's embeddings), distinct-2 and words. --set is for [align]. Finished
+work in FOLDER is used again, so the same command goes on behind a stop; FOLDER/responses-seed*.parquet holds the
+replies. No peer runs this.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
-import time
+import shutil
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
+import torch
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.session import Episode
+from apportion.corpus.splits.splits import sessions_in
+from apportion.decompose.corpus_methods.gold import REACTIONS, GoldLesson, gold_reader, train_gold
+from apportion.decompose.corpus_methods.trained_network import TrainingConfig
+from apportion.evaluation.confidence_intervals.bootstrap import estimate, ratio, resample
+from apportion.evaluation.settings import EvaluationSettings
+from apportion.foundation.arrays import Floats
+from apportion.pipeline.config import load_config
+from apportion.reward_model.history_windows import reply_text
+from apportion.reward_model.model import RewardModel
+from apportion.reward_model.network.backbones import frozen_backbone
+from apportion.reward_model.network.texts import embed_texts
 from benchmarks.measure import tell, timed
 
 CONFIG = """
 corpus = "corpus"
-output = "run"
+output = "seed{seed}"
 seeds = [{seed}]
+rating = "satisfaction"
 [run]
 threads = 1
 workers = 1
 [decompose]
-method = "reaction"
+method = "mix"
+compare = ["uniform"]
 [align]
-steps = {steps}
-beta = {kl}
-gae_lambda = 1.0
-[align.tiny]
-warmup_steps = {warmup}
+anyway = true
+algorithm = "{algorithm}"
+policy = "{policy}"
+{settings}
 """
-CONTEXTS = 200
-LAST = 10
-MOST_KL = 10.0
-SHOWN = 6
+RATING, CONTEXTS, BEST_OF = "satisfaction", 100, (1, 4, 16)
+Replies = Mapping[tuple[str, int], str]
 
 
-def align(work: Path, seed: int, settings: argparse.Namespace) -> dict[str, list[float]]:
-    """Run the chain for one seed; its curves by metric."""
-    config = work / f"seed{seed}.toml"
-    text = CONFIG.format(seed=seed, steps=settings.steps, kl=settings.kl, warmup=settings.warmup)
-    config.write_text(text, encoding="utf-8")
-    started = time.perf_counter()
-    timed(["run", "--only", "align", str(config)])
-    tell(f"alignment, seed {seed}: the chain", (time.perf_counter() - started) / 60, "min, finished work used again")
-    found: dict[str, list[float]] = {}
-    for row in pq.read_table(work / "run" / "histories.parquet").sort_by("step").to_pylist():
-        if row["stage"] == "align":
-            found.setdefault(row["metric"], []).append(row["value"])
-    return found
+def align(work: Path, seed: int, algorithm: str, given: argparse.Namespace) -> Path:
+    """Train a policy; its folder, kept from the next training in the same run folder."""
+    kept = work / "policies" / f"{algorithm}{given.called}-seed{seed}"
+    if not kept.exists():
+        config, settings = work / f"seed{seed}.toml", "\n".join(given.set)
+        text = CONFIG.format(seed=seed, algorithm=algorithm, policy=given.policy, settings=settings)
+        config.write_text(text, encoding="utf-8")
+        seconds, _ = timed(["run", "--only", "align", str(config)])
+        shutil.copytree(work / f"seed{seed}" / "policy", kept)
+        tell(f"alignment: {kept.name}, training", seconds / 60, "min", verdict=_verdict(kept))
+    return kept
 
 
-def held_out(work: Path, seed: int) -> dict[str, dict[str, float]]:
-    """Rewards of replies before and after on test contexts: mean, sd, responses of each policy."""
-    policy, out = work / "run" / "policy", work / f"responses{seed}.parquet"
-    policies = [f"after={policy}", str(work / "corpus"), "--policy", f"before={policy / 'base'}"]
-    drawn = ["--contexts", str(CONTEXTS), "--seed", str(seed), "--force"]
-    timed(["policy", "generate", *policies, "--out", str(out), *drawn])
-    result = work / f"comparison{seed}.json"
-    model = work / "run" / "reward_models" / f"reaction-seed{seed}"
-    timed(["policy", "compare", str(out), "--reward-model", str(model), "--out", str(result)])
-    found = json.loads(result.read_text(encoding="utf-8"))
-    (rate,) = found["win_rates"]
-    (won,) = [rate["rate"]["value"] if rate["left"] == "after" else 1 - rate["rate"]["value"]]
-    return {**{row["policy"]: row for row in found["rewards"]}, "win": {"rate": won}}
+def _verdict(policy: Path) -> str | None:
+    gold = policy / "gold.json"
+    return json.loads(gold.read_text(encoding="utf-8"))["verdict"] if gold.is_file() else None
 
 
-def samples(work: Path, seed: int) -> list[dict[str, str]]:
-    """The first few contexts with the replies before and after."""
-    rows = pq.read_table(work / f"responses{seed}.parquet").to_pylist()
-    said: dict[tuple[str, int], dict[str, str]] = {}
-    for row in rows:
-        place = said.setdefault((row["session_id"], row["turn"]), {"context": row["context"].splitlines()[-1]})
-        place[row["policy"]] = row["response"]
-    spread = list(said.values())
-    return [spread[i * len(spread) // SHOWN] for i in range(SHOWN)]
+def answers(work: Path, seed: int, policies: Mapping[str, str], best_of: Sequence[int]) -> dict[str, Replies]:
+    """What each policy says in the contexts of test sessions, by session and turn."""
+    out = work / f"responses-seed{seed}-{'-'.join(policies)}.parquet"
+    first, *others = [f"{name}={folder}" for name, folder in policies.items()]
+    asked = ["policy", "generate", first, str(work / "corpus"), *(f"--policy={other}" for other in others)]
+    asked += ["--out", str(out), "--contexts", str(CONTEXTS), "--splits", str(work / f"seed{seed}" / "splits.parquet")]
+    if best_of:
+        asked += ["--reward-model", str(proxy(work, seed)), *(f"--best-of={n}" for n in best_of)]
+    timed([*asked, *(["--force"] if out.exists() and not _same(out, policies) else [])])
+    found: dict[str, dict[tuple[str, int], str]] = {}
+    for row in pq.read_table(out).to_pylist():
+        found.setdefault(row["policy"], {})[row["session_id"], row["turn"]] = row["response"]
+    return dict(found)
 
 
-def draw(curves: dict[int, dict[str, list[float]]], path: Path) -> None:
-    """Reward and divergence over steps, a line a seed (the paper's Figures 6 and 7)."""
-    import matplotlib
+def proxy(work: Path, seed: int) -> Path:
+    """The reward model that every policy of a seed learns from."""
+    return work / f"seed{seed}" / "reward_models" / f"mix-seed{seed}"
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(8.4, 3.2), dpi=120)
-    for colour, (seed, found) in zip(("#1b6ca8", "#c8553d", "#4b8b3b"), curves.items(), strict=False):
-        for one, metric in zip(axes, ("reward", "kl"), strict=True):
-            values = found[metric]
-            smooth = [statistics.fmean(values[max(0, i - 4) : i + 1]) for i in range(len(values))]
-            one.plot(range(1, len(values) + 1), values, color=colour, alpha=0.25, linewidth=0.8)
-            one.plot(range(1, len(values) + 1), smooth, color=colour, linewidth=1.4, label=f"seed {seed}")
-    axes[0].set(xlabel="PPO step", ylabel="mean reward")
-    axes[1].set(xlabel="PPO step", ylabel="KL, nats a reply")
-    axes[0].legend(frameon=False)
-    figure.tight_layout()
-    figure.savefig(path)
+def golds(work: Path, seed: int) -> tuple[Path, Path]:
+    """Gold A and B, as the run itself makes them: by other sessions, another method and another encoder."""
+    config = load_config(work / f"seed{seed}.toml")
+    mine = sessions_in(pq.read_table(work / f"seed{seed}" / "splits.parquet"), "policy")
+    sessions = [one for one in Corpus.open(work / "corpus").iter_sessions() if one.session_id in mine]
+    training = TrainingConfig(config.decompose, gold_reader(config.train_reward), seed)
+    return train_gold(GoldLesson(sessions, RATING, REACTIONS, training), work / f"gold-seed{seed}")
+
+
+def scored(model: RewardModel, episodes: Mapping[str, Episode], replies: Replies, swapped: bool = False) -> Floats:
+    """What the replies are paid [shape=(C,)], in the order of their contexts; ``swapped``: in half a round's next."""
+    pairs, places, at = [], [], sorted(replies)
+    said = [replies[place] for place in at]
+    for (session, turn), reply in zip(at, np.roll(said, len(said) // 2) if swapped else said, strict=True):
+        episode = episodes[session]
+        places.append(episode.target_turns.index(turn))
+        pairs.append((model.window(episode, episode.target_positions[places[-1]])[0], reply_text(reply)))
+    return model.score_windows(pairs, places).advantage
+
+
+def compare(work: Path, seed: int, said: Mapping[str, Replies], start: str) -> None:
+    """A line a policy: its gains over ``start``, and what its replies are like."""
+    sessions = Corpus.open(work / "corpus").iter_sessions()
+    episodes = {one.session_id: one.episodes(RATING)[0] for one in sessions if one.episodes(RATING)}
+    models = dict(zip(("proxy", "gold A", "gold B"), (proxy(work, seed), *golds(work, seed)), strict=True))
+    values = {
+        name: {
+            policy: scored(RewardModel.from_pretrained(folder), episodes, replies) for policy, replies in said.items()
+        }
+        for name, folder in models.items()
+    }
+    read = RewardModel.from_pretrained(models["proxy"])
+    elsewhere = {
+        policy: np.roll(scored(read, episodes, replies, swapped=True), -(len(replies) // 2))
+        for policy, replies in said.items()
+    }
+    places = sorted(said[start])
+    recorded = [dict(zip(episodes[s].target_turns, episodes[s].target_positions, strict=True))[t] for s, t in places]
+    told = [episodes[s].turns[at].text for (s, _), at in zip(places, recorded, strict=True)]
+    for policy, replies in said.items():
+        texts = [replies[place] for place in places]
+        words = [text.lower().split() for text in texts]
+        pairs = [pair for of in words for pair in pairwise(of)]
+        gains = {
+            name: _gain([session for session, _ in places], of[policy] - of[start], of[start])
+            for name, of in values.items()
+        }
+        tell(
+            f"alignment, seed {seed}: {policy}", float(np.mean([len(of) for of in words])), "words a reply", **gains,
+            of_100_paid_more_than_elsewhere=round(100 * float((values["proxy"][policy] > elsewhere[policy]).mean())),
+            likeness=round(_likeness(texts, told), 4), distinct_2=round(len(set(pairs)) / max(1, len(pairs)), 3),
+            different=len(set(texts)), contexts=len(texts),
+        )  # fmt: skip
+
+
+def _gain(sessions: Sequence[str], more: Floats, start: Floats) -> list[float | None]:
+    sums: dict[str, list[float]] = {}
+    for session, value in zip(sessions, more / start.std(), strict=True):
+        of_session = sums.setdefault(session, [0.0, 0.0])
+        of_session[0] += float(value)
+        of_session[1] += 1.0
+    found = estimate(resample(np.array([list(sums.values())]), ratio, EvaluationSettings()), 0.95)
+    return [None if value is None else round(value, 3) for value in (found.value, found.low, found.high)]
+
+
+def _likeness(texts: Sequence[str], told: Sequence[str]) -> float:
+    """Mean cosine of what was said and what people said there."""
+    ours, theirs = (embed_texts(frozen_backbone("minilm", 128, "pooled"), of) for of in (texts, told))
+    lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+    return float(np.mean((ours * theirs).sum(axis=1) / np.maximum(lengths, 1e-12)))
+
+
+def _same(out: Path, policies: Mapping[str, str]) -> bool:
+    return set(policies) <= {name.split(" best of ")[0] for name in pq.read_table(out)["policy"].to_pylist()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("--work", type=Path, required=True, help="a folder for corpus, runs and responses")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--kl", type=float, default=0.2, help="align.beta")
-    parser.add_argument("--warmup", type=int, default=400, help="supervised steps of the small LLaMA")
-    parser.add_argument("--figure", type=Path, help="where to draw the curves")
-    settings = parser.parse_args()
-    settings.work.mkdir(parents=True, exist_ok=True)
-    if not (settings.work / "corpus").exists():
-        timed(["import", "uss", str(settings.source), str(settings.work / "corpus")])
-    curves, rises, divergences = {}, [], []
-    for seed in settings.seeds:
-        curves[seed] = align(settings.work, seed, settings)
-        found = held_out(settings.work, seed)
-        before, after = found["before"], found["after"]
-        rises.append((after["mean"] - before["mean"]) / before["sd"])
-        divergences.append(max(curves[seed]["kl"]))
-        tell(f"alignment, seed {seed}: rise of the mean reward on test contexts", rises[-1],
-             "standard deviations of the rewards before", before=before["mean"], sd_before=before["sd"],
-             after=after["mean"], win_rate=found["win"]["rate"], contexts=before["responses"])  # fmt: skip
-        tell(f"alignment, seed {seed}: KL, highest step", divergences[-1], "nats a response",
-             last_steps=statistics.fmean(curves[seed]["kl"][-LAST:]))  # fmt: skip
-        for one in samples(settings.work, seed):
-            print(json.dumps({"sample": seed, **one}, ensure_ascii=False))
-    tell("alignment: least rise over the seeds", min(rises), "standard deviations", claim="at least 1",
-         highest_kl=max(divergences), kl_claim=f"under {MOST_KL:g} nats a response", steps=settings.steps)  # fmt: skip
-    if settings.figure:
-        draw(curves, settings.figure)
-        print(f"wrote {settings.figure}")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--algorithms", nargs="+", default=["ppo", "raft", "dpo", "grpo"])
+    parser.add_argument("--policy", default="smollm2")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="lines of [align]")
+    parser.add_argument("--called", default="", help="what these settings are called")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    given.work.mkdir(parents=True, exist_ok=True)
+    if not (given.work / "corpus").exists():
+        timed(["import", "uss", str(given.source), str(given.work / "corpus")])
+    for seed in given.seeds:
+        trained = {f"{name}{given.called}": str(align(given.work, seed, name, given)) for name in given.algorithms}
+        base = "smollm2" if given.policy == "smollm2" else str(next(iter(trained.values()))) + "/base"
+        said = answers(given.work, seed, {"base": base}, BEST_OF) | answers(given.work, seed, trained, ())
+        compare(given.work, seed, said, "base")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ from apportion.foundation.arrays import Floats
 from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.learning.distillation import Lesson, train_reward_model
+from apportion.reward_model.model import RewardModel
 from apportion.reward_model.network.embed import CONTEXT, embed_session, embedding_matrix
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
@@ -63,6 +64,13 @@ from benchmarks.sources import CORPORA, JUDGED, judgements, recorded
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 TEACHERS = ("before", "rewards", "mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
+DONE = (
+    *("Your reservation has been made.", "Your table has been booked.", "I have transferred the money to the account."),
+    *("Your alarm is set.", "The movie tickets have been purchased.", "The song is now playing."),
+    *("Your ride has been booked and the driver is on the way.", "I have added the event to your calendar."),
+    *("Your flight is confirmed.", "The appointment has been scheduled."),
+)
+"""Said in the first two turns of SGD, where nothing of the kind was asked."""
 CONTROLS = ("VADER of the turn", "place", "length", "state only")
 
 
@@ -213,13 +221,14 @@ class Study:
     def trained(self, teacher: str, settings: RewardModelSettings, embeddings: pa.Table | None) -> dict[str, Floats]:
         """Reward, sd and advantage of every turn by the model of the folds without it, and other figures."""
         found = {name: np.zeros(len(self.fold_of)) for name in ("reward", "sd", "advantage")}
-        losses, metrics, began = [], [], time.process_time()
+        losses, metrics, done, began = [], [], [], time.process_time()
         for fold in range(FOLDS):
             lesson = self.lesson(teacher, fold)
             lesson = Lesson(lesson.rewards, lesson.episodes, embeddings, lesson.score_offset)
             with tempfile.TemporaryDirectory() as out:
                 made = train_reward_model(lesson, settings, 0, Path(out), lambda *told: None)
                 metrics.append(Path(out, "README.md").read_text())
+                done.append(self._done(RewardModel.from_pretrained(out), fold))
             rows = {(r["session_id"], r["turn"]): r for r in made.scores.to_pylist()}
             for i, key in enumerate((e.session_id, t) for e in self.episodes for t in e.target_turns):
                 if self.fold_of[i] == fold:
@@ -239,8 +248,20 @@ class Study:
             [float(line.split("|")[2]) for line in text.splitlines() if line.startswith("| of 100 replies")]
             for text in metrics
         ])  # fmt: skip
+        found["done"] = np.array(done)
         found["cpu"] = np.array([(time.process_time() - began) / FOLDS])
         return found
+
+    def _done(self, model: RewardModel, fold: int) -> float:
+        """Of 100 recorded replies of a held-out fold, how many are paid more than one of `DONE` in their place."""
+        held = [e for e in self.episodes if self.folds[e.session_id] == fold and self.name == "SGD"]
+        stands = [(e, at, place) for e in held for place, at in enumerate(e.target_positions[:2]) if at][:200]
+        if not stands:
+            return float("nan")
+        pairs = [model.window(e, at) for e, at, _ in stands]
+        others = [(history, DONE[i % len(DONE)]) for i, (history, _) in enumerate(pairs)]
+        own, done = (model.score_windows(of, [place for *_, place in stands]).advantage for of in (pairs, others))
+        return float(100 * (own > done).mean())
 
     def _foretells(self, sd: Floats, error: Floats, known: np.ndarray) -> list[float] | None:
         """Rank correlation of sd and error, and its interval over sessions drawn again."""
@@ -287,6 +308,7 @@ class Study:
                 f"{self.name}: {row}, loss below Mean", float(gains.mean() / variance), "of the variance",
                 interval=[(gains.mean() - half) / variance, (gains.mean() + half) / variance],
                 of_100=found["of 100"].mean(axis=0).round(1).tolist() if found["of 100"].size else None,
+                of_100_paid_more_than_what_was_not_asked=round(float(found["done"].mean()), 1),
                 sd_with_error=sure,
                 cpu_s_of_a_training=round(float(found["cpu"][0]), 1),
             )  # fmt: skip
