@@ -12,7 +12,6 @@ from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.policy_settings import LoraSettings, TinySettings
 from apportion.rlhf.ppo.ppo import PPO
 from apportion.rlhf.settings import AlarmSettings, AlignSettings
-from apportion.rlhf.trainers.grpo_rloo import train_grpo
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.tiny_policy import build_tiny
 from apportion.rlhf.training_data import TrainingData
@@ -59,7 +58,8 @@ def beginning(seed: int) -> Policy:
 
 def rewards(algorithm: str, task: str, seed: int) -> list[float]:
     """Mean reward of each step's replies, up to where the last ``WINDOW`` steps reach the optimum."""
-    settings = SETTINGS.model_copy(update={"algorithm": algorithm})
+    beta = 0.1 if algorithm == "dpo" else 0.0  # By 0 a preference teaches nothing.
+    settings = SETTINGS.model_copy(update={"algorithm": algorithm, "beta": beta})
     policy = copy.deepcopy(beginning(seed))
     seen: list[float] = []
 
@@ -77,7 +77,7 @@ def rewards(algorithm: str, task: str, seed: int) -> list[float]:
             model = attach_adapter(policy.model, settings.lora)
             PPO(policy, model, contexts(policy), reward, settings).run(Run(settings, seed, watch=(watch,)))
         else:
-            train_grpo(TrainingData(policy, contexts(policy), reward), Run(settings, seed, watch=(watch,)))
+            train(TrainingData(policy, contexts(policy), reward), Run(settings, seed, watch=(watch,)))
     except Reached:
         pass
     return seen
@@ -96,6 +96,12 @@ def reaches(algorithm: str, task: str, seed: int) -> None:
 @pytest.mark.parametrize("algorithm", ["ppo", "grpo"])
 def test_the_optimum_is_reached_from_every_seed(algorithm, task, seed):
     reaches(algorithm, task, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["raft", "dpo"])
+def test_the_optimum_is_reached_from_the_best_of_a_group(algorithm):
+    reaches(algorithm, "prefer a token", 0)
 
 
 def wide_policy() -> Policy:
