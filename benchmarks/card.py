@@ -8,7 +8,7 @@ length; the rows of docs/evidence/alignment.md that one card of 80 GB holds. Of 
 second is timed. The limit is what a plain product of two large bfloat16 matrices reaches in the same process. Memory is
 the most that PyTorch's tensors took at once (what `rlhf.training.memory_estimate` counts), and what its allocator had
 reserved for it. There is no peer. ``--runs``: what runs of `apportion run` have reached, by reward, gold and best-of-n.
-`--device cpu --shapes small` tries the script: no memory is read there. benchmarks/gpu.sh runs all of it.
+`--device cpu --shapes dry` tries the script: no memory is read there. benchmarks/gpu.sh runs all of it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 from pyarrow import parquet
+from tokenizers.processors import TemplateProcessing
 from transformers import BartConfig, BartModel, PreTrainedTokenizerFast
 
 from apportion.reward_model.model import RewardModel
@@ -36,7 +37,7 @@ from apportion.rlhf.settings import PAPER, AlarmSettings, AlignSettings
 from apportion.rlhf.training.memory_estimate import BART_LARGE, GB, Reader, Shape, estimate
 from benchmarks.measure import tell
 from benchmarks.ppo import flops_per_sample, matmul_flops
-from benchmarks.ppo_task import SHAPES, Task, tokenizer
+from benchmarks.ppo_task import END, SHAPES, Task, tokenizer
 
 ROWS: dict[str, dict[str, Any]] = {
     "short": {"max_context_tokens": 192, "max_new_tokens": 64},
@@ -49,8 +50,12 @@ TINY_READER = Reader(64, 128, 2, 1000, 128 + 2, 128)
 NO_ALARMS = AlarmSettings(max_kl=0, length_factor=0, repetition_rise=0, self_similarity_rise=0, entropy_share=0)
 
 
-def reward_model(folder: Path, reader: Reader, words: PreTrainedTokenizerFast, device: str) -> RewardModel:
-    """An untrained reward model over BART's shape with random weights, its backbone on ``device``."""
+def reward_model(folder: Path, reader: Reader, task: Task) -> RewardModel:
+    """An untrained reward model over BART's shape with random weights, its backbone where ``task`` is."""
+    words = tokenizer(task)
+    # As BART's own does: what its decoder reads last is the end.
+    end = TemplateProcessing(single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", END)])
+    words.backend_tokenizer.post_processor = end
     shape = {f"{side}_{part}": value for side in ("encoder", "decoder")
              for part, value in (("layers", reader.layers), ("ffn_dim", reader.intermediate))}  # fmt: skip
     config = BartConfig(
@@ -60,9 +65,9 @@ def reward_model(folder: Path, reader: Reader, words: PreTrainedTokenizerFast, d
     torch.manual_seed(0)
     BartModel(config).save_pretrained(folder)
     words.save_pretrained(folder)
-    settings = RewardModelSettings(backbone=str(folder), max_tokens=reader.tokens, device=device)
+    settings = RewardModelSettings(backbone=str(folder), max_tokens=reader.tokens, device=task.device)
     width = frozen_backbone(settings.backbone, settings.max_tokens, settings.scoring).width
-    return RewardModel.new(settings, width, 0).place(device)
+    return RewardModel.new(settings, width, 0).place(task.device)
 
 
 def settings_of(row: str, task: Task) -> AlignSettings:
@@ -147,12 +152,12 @@ def main() -> None:
             told(run)
         return
     if arguments.device == "cuda" and not torch.cuda.is_available():
-        parser.error("--device cuda: torch sees no CUDA device here. --device cpu --shapes small tries the script")
+        parser.error("--device cuda: torch sees no CUDA device here. --device cpu --shapes dry tries the script")
     reader = BART_LARGE if arguments.device == "cuda" else TINY_READER
     for shape in arguments.shapes.split(","):
         with tempfile.TemporaryDirectory() as folder:
             task = replace(SHAPES[shape], device=arguments.device)
-            model = reward_model(Path(folder), reader, tokenizer(task), arguments.device)
+            model = reward_model(Path(folder), reader, task)
             for row in arguments.rows.split(","):
                 measure(shape, row, model, reader, arguments.device)
 

@@ -36,12 +36,12 @@ corpus = "corpus"
 output = "$1"
 seeds = [0]
 [run]
-threads = 2
+threads = $THREADS
 [split]
-train = 0.3
+train = $TRAIN
 validation = 0.1
-test = 0.2
-policy = 0.4
+test = 0.1
+policy = $POLICY_SPLIT
 [decompose]
 method = "reaction"
 [align]
@@ -77,15 +77,15 @@ pack)
     ;;
 run)
     [ $# = 3 ] || usage
-    PARTS=$2 OUT=$3 POLICY=smollm2 STEPS=200 DEVICE=cuda SHAPES=1b,7b LONG=7b
+    PARTS=$2 OUT=$3 POLICY=smollm2 STEPS=200 TRAIN=0.4 POLICY_SPLIT=0.4 THREADS=2 DEVICE=cuda SHAPES=1b,7b LONG=7b
     ;;
 dry)
     [ $# = 2 ] || usage
-    OUT=$2 PARTS=$2/parts POLICY=tiny STEPS=4 DEVICE=cpu SHAPES=small LONG=small
+    OUT=$2 PARTS=$2/parts POLICY=tiny STEPS=4 TRAIN=0.1 POLICY_SPLIT=0.7 THREADS=1 DEVICE=cpu SHAPES=dry LONG=dry
     mkdir -p "$OUT/travels/wheels"
     PYTHONPATH=$PWD "$PYTHON" -c "import sys; from pathlib import Path
 from tests.behaviour.small import write_small_corpus
-write_small_corpus(Path(sys.argv[1]), sessions=220)" "$OUT/travels/corpus"
+write_small_corpus(Path(sys.argv[1]), sessions=120, exchanges=1)" "$OUT/travels/corpus"
     PART=8K pack "$PARTS" "$OUT/travels"
     ;;
 *) usage ;;
@@ -96,7 +96,7 @@ mkdir -p "$OUT"
 OUT=$(cd "$OUT" && pwd)
 (cd "$PARTS" && sha256sum --quiet -c SHA256SUMS)
 cat "$PARTS"/part.* | tar x -C "$OUT"
-export PYTHONPATH=$PWD:$OUT/site APPORTION_CACHE=$OUT/cache HF_HUB_OFFLINE=1 OMP_NUM_THREADS=2
+export PYTHONPATH=$PWD:$OUT/site APPORTION_CACHE=$OUT/cache HF_HUB_OFFLINE=1 OMP_NUM_THREADS=$THREADS
 export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 if [ "$DEVICE" = cuda ]; then
     part install 120 "$PYTHON" -m pip install --quiet --no-index --no-deps --no-compile --target "$OUT/site" "$OUT"/wheels/*.whl
