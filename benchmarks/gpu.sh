@@ -111,7 +111,7 @@ for algorithm in ppo grpo; do # Beside one another: what they wait for is Python
     part "$algorithm" "$LIMIT" "$PYTHON" -m apportion run --only align "$OUT/$algorithm.toml" &
 done
 wait
-part reached 60 "$PYTHON" -m benchmarks.card --runs "$OUT/ppo" "$OUT/grpo"
+part reached 120 "$PYTHON" -m benchmarks.card --runs "$OUT/ppo" "$OUT/grpo"
 part long 120 "$PYTHON" -m benchmarks.card --device "$DEVICE" --shapes "$LONG" --rows paper
 grep -h '^{' "$OUT"/*.log > "$OUT/gpu.jsonl"
 echo "wrote $OUT/gpu.jsonl after $SECONDS s"
