@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +17,9 @@ from apportion.hints import hint_for
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 LESS_MEMORY = "Split the input, lower run.workers, or use a machine with more of it; what is finished is kept."
 GOES_ON = "What is finished is kept: run the same command again to go on."
+CARD_MEMORY = ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
+"""PyTorch's memory on a card in segments that grow. In fixed ones the keys and values of a reply, longer by a token at
+each step, fit no block that they have left: three times what is needed was held (docs/evidence/alignment.md)."""
 
 
 @click.group(
@@ -64,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What the encoding of a pipe cannot hold (cp1252 on Windows) is escaped, as Python does for stderr.
         sys.stdout.reconfigure(errors="backslashreplace")
+    # Before torch is imported, which reads it; what a person has set stays.
+    if "PYTORCH_ALLOC_CONF" not in os.environ:
+        os.environ.setdefault(*CARD_MEMORY)
     try:
         code = cli.main(args=arguments, prog_name="apportion", standalone_mode=False)
     except click.exceptions.Abort as stop:

@@ -78,19 +78,20 @@ def matmul_flops(task: Task) -> float:
     return best
 
 
-def flops_per_sample(task: Task) -> float:
+def flops_per_sample(task: Task, passes: int = 4, an_epoch: int = 2) -> float:
     """What our step has to multiply for a sample, attention's own products left out.
 
-    Passes of the layers over prompt and reply: generation, policy, reference and reward model once, and each inner
-    epoch forward and backward to the activations (frozen weights need no gradient). The head reads the reply alone, and
-    the reward model has none.
+    Passes of the layers over prompt and reply: generation, policy, reference and reward model once (``passes``; one
+    less where the reward model is another one's size), and each inner epoch forward and backward to the activations
+    (frozen weights need no gradient; ``an_epoch``, one more with gradient checkpointing). The head reads the reply
+    alone, and the reward model has none.
     """
     head_width = task.hidden // task.heads
     attention = 2 * task.hidden * task.hidden + 2 * task.hidden * task.kv_heads * head_width
     layers = task.layers * (attention + 3 * task.hidden * task.intermediate)
     head = task.hidden * task.vocabulary
-    updates = 2 * task.ppo_epochs
-    return 2.0 * ((4 + updates) * layers * (task.prompt + task.reply) + (3 + updates) * head * task.reply)
+    updates = an_epoch * task.ppo_epochs
+    return 2.0 * ((passes + updates) * layers * (task.prompt + task.reply) + (3 + updates) * head * task.reply)
 
 
 def report(found: dict[str, list[dict[str, Any]]], task: Task, shape: str) -> None:

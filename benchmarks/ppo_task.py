@@ -86,6 +86,7 @@ class Task:
 
 
 SHAPES = {
+    "dry": Task(64, 128, 2, 4, 4, 1000, batch=4, prompt=48, reply=8),
     "small": Task(512, 1408, 8, 8, 8, 16_000, batch=8, prompt=64, reply=64),
     "1b": Task(2048, 5632, 22, 32, 4, 32_000, batch=24, prompt=192, reply=64, steps=4),
     "7b": Task(4096, 11_008, 32, 32, 32, 32_000, batch=24, prompt=192, reply=64, steps=2),

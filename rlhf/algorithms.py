@@ -62,7 +62,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "ppo",
             "PPO: rewards by token, values learned beside the policy.",
             "apportion.rlhf.ppo.ppo:train_ppo",
-            _REWARDED | _MULTI_TURN | _CRITIC,
+            _REWARDED | _MULTI_TURN | _CRITIC | {"generation"},
             paper="Schulman et al., 2017",
             by_trl=False,
         ),

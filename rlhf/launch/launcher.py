@@ -61,7 +61,7 @@ def check_config(settings: AlignSettings, called: str = "accelerate") -> str:
         raise InputError(f"{given}: distributed_type is {kind}, and one of {', '.join(KINDS)} is needed.")
     if config.num_machines != 1:
         raise InputError(f"{given}: num_machines is {config.num_machines}; the processes are started on this machine.")
-    if settings.generation == "vllm" and kind == "FSDP":
+    if settings.generation == "vllm" and kind in ("FSDP", "DEEPSPEED"):
         raise InputError(
             f"{given}: generation = 'vllm' needs the whole policy in each process. Set it to 'data_parallel'."
         )

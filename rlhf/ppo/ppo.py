@@ -34,7 +34,7 @@ from apportion.rlhf.ppo.objective import KLControl, estimate_advantages, token_r
 from apportion.rlhf.ppo.update import Experience, PPOUpdate, micro_batches
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
-from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, join_rollouts, sample_replies
+from apportion.rlhf.sampling.rollout import Draw, Rollout, finite_probabilities, join_rollouts, sample_replies
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.alarms import Alarms, repetition, sameness
 from apportion.rlhf.training.checkpoint_folders import StepFolders
@@ -195,6 +195,11 @@ class PPO:
         self.kl_control = KLControl(settings)
         self.alarms = Alarms(settings.alarms)
         self.order = ShuffledOrder(len(contexts))
+        self.draw: Draw | None = None
+        if settings.generation == "vllm":
+            from apportion.rlhf.sampling.vllm_engine import VLLMReplies
+
+            self.draw = VLLMReplies(policy, model, settings)
 
     def run(self, run: Run, checkpoints: Checkpoints | None = None) -> None:
         """Train up to ``settings.steps`` steps, or until gold falls; ``run.metrics`` receives every step's, from 1.
@@ -274,6 +279,7 @@ class PPO:
                 contexts,
                 max_new_tokens=settings.max_new_tokens,
                 temperature=settings.temperature,
+                draw=self.draw,
             )
         return sample_dialogues(self.policy, self.actor.model, contexts, self.partner, settings)
 

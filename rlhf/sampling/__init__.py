@@ -3,6 +3,7 @@
 From the ground up:
 
 - `rollout`: one reply to each context, and replies whose random numbers are their own
+- `vllm_engine`: replies drawn by vLLM in the model's place
 - `partner`: the other side of a dialogue, recorded or live; `language_model_partner` and `policy_partner` are live ones
 - `policy_agent`: a policy as an agent of an environment
 - `environment_partner`: an environment as the other side; `sotopia_reset`: the social episodes that are played in it

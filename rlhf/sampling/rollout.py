@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,9 @@ from apportion.rlhf.policy_settings import Window
 
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy
+
+Draw = Callable[[Sequence[DialogueContext]], list[list[int]]]
+"""Token ids of one reply to each context, its end mark among them, from elsewhere than the model's own ``generate``."""
 
 RAN_AWAY = (
     "the policy's probabilities are no finite numbers, so no reply can be drawn: its weights have run away. Lower lr "
@@ -110,15 +113,26 @@ class Rollout:
 
 @torch.no_grad()
 def sample_replies(
-    policy: Policy, model: Any, contexts: Sequence[DialogueContext], *, max_new_tokens: int, temperature: float | None
+    policy: Policy,
+    model: Any,
+    contexts: Sequence[DialogueContext],
+    *,
+    max_new_tokens: int,
+    temperature: float | None,
+    draw: Draw | None = None,
 ) -> Rollout:
     """One reply to each context, with a KV cache, ending early when every reply has ended.
 
     ``model``: the policy's model, adapters on where it has any; dropout is switched off. ``max_new_tokens``: a reply
-    that has not ended by then is cut. ``temperature``: None takes the most likely token each time.
+    that has not ended by then is cut. ``temperature``: None takes the most likely token each time. ``draw``: what
+    draws the replies in the model's place, with length and temperature of its own.
     """
     model.eval()
     prompts, attention = pad_prompts(contexts, policy.pad_id, model.device)
+    if draw is not None:
+        drawn = [torch.tensor(reply, device=model.device) for reply in draw(contexts)]
+        replies = torch.nn.utils.rnn.pad_sequence(drawn, batch_first=True, padding_value=policy.pad_id)
+        return _rollout(policy, contexts, torch.cat([prompts, replies], dim=1), attention)
     plain: dict[str, Any] = (
         {} if temperature is None else {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
     )
@@ -128,7 +142,12 @@ def sample_replies(
     # Where each process holds a part of the weights, all go on until the last one's replies have ended.
     together = {"synced_gpus": True} if is_sharded(model) else {}
     tokens: Tensor = model.generate(input_ids=prompts, attention_mask=attention, generation_config=config, **together)
-    replies = tokens[:, prompts.shape[1] :]
+    return _rollout(policy, contexts, tokens, attention)
+
+
+def _rollout(policy: Policy, contexts: Sequence[DialogueContext], tokens: Tensor, attention: Tensor) -> Rollout:
+    """Replies behind their prompts [shape=(B, P + L)]; ``attention`` [shape=(B, P)] is that of the prompts."""
+    replies = tokens[:, attention.shape[1] :]
     mask = reply_mask(replies, policy.eos_ids)
     texts = tuple(
         str(policy.tokenizer.decode(reply[kept], skip_special_tokens=True)).strip()

@@ -151,6 +151,11 @@ class _Group(Sampling):
             peft_config=adapter_config(policy.model, settings.adapter),
             **trainer,
         )
+        if settings.generation == "vllm":
+            from apportion.rlhf.sampling.vllm_engine import hand_merged
+
+            reader: Any = self
+            hand_merged(reader.vllm_generation, reader.model)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         self.places = [row["context"] for row in inputs]

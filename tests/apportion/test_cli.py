@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -129,3 +130,21 @@ def test_what_the_encoding_of_a_pipe_cannot_hold_is_escaped(tmp_path):
         env=environment(PYTHONIOENCODING="cp1252"), capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0 and b"\\u2192: 1 sessions" in done.stdout and b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "held"),
+    [
+        ({}, "expandable_segments:True"),
+        ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"}, "max_split_size_mb:64"),
+        ({"PYTORCH_ALLOC_CONF": "max_split_size_mb:64"}, None),
+    ],
+)
+def test_memory_of_a_card_grows_in_place_unless_somebody_says_otherwise(capsys, monkeypatch, given, held):
+    for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert run(capsys, "--version")[0] == 0
+    assert os.environ.get("PYTORCH_CUDA_ALLOC_CONF") == held

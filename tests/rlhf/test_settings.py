@@ -133,7 +133,10 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
         ({"algorithm": "rloo", "max_turns": 2}, "rloo answers one turn, max_turns is 2; take ppo or grpo"),
         ({"algorithm": "sft", "max_turns": 2}, "sft answers one turn"),
         ({"algorithm": "grpo", "lora": {"targets": ["lm_head"]}}, "grpo: TRL trains no adapter on lm_head"),
-        ({"generation": "vllm"}, "generation = 'vllm' is for grpo, rloo and raft, not for ppo"),
+        (
+            {"algorithm": "dpo", "generation": "vllm"},
+            "generation = 'vllm' is for ppo, grpo, rloo and raft, not for dpo",
+        ),
         ({"algorithm": "grpo", "generation": "vllm"}, "needs device = 'cuda' and a named policy, not tiny"),
         (
             {"algorithm": "grpo", "generation": "vllm", "device": "cuda", "policy": "a/b", "max_turns": 2},

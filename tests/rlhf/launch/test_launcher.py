@@ -316,8 +316,9 @@ def test_a_deepspeed_file_is_left_to_the_processes(tmp_path: Path, monkeypatch: 
 
 def test_vllm_reads_whole_policies() -> None:
     vllm = {"algorithm": "grpo", "generation": "vllm", "policy": "some/model", "device": "cuda", "processes": 2}
-    with pytest.raises(InputError, match="'fsdp': generation = 'vllm' needs the whole policy in each process"):
-        check_config(AlignSettings.model_validate({**vllm, "accelerate": "fsdp"}))
+    for shards in ("fsdp", "deepspeed"):
+        with pytest.raises(InputError, match=f"'{shards}': generation = 'vllm' needs the whole policy in each process"):
+            check_config(AlignSettings.model_validate({**vllm, "algorithm": "ppo", "accelerate": shards}))
     check_config(AlignSettings.model_validate(vllm))
 
 

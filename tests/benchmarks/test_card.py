@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from apportion.rlhf.training.memory_estimate import BART_LARGE, GB, LLAMA_2_7B, Shape, estimate
-from benchmarks.card_memory import ROWS, settings_of
+from benchmarks.card import ROWS, settings_of
 from benchmarks.ppo_task import SHAPES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "alignment.md"
