@@ -79,12 +79,23 @@ def _verdict(policy: Path) -> str | None:
     return json.loads(gold.read_text(encoding="utf-8"))["verdict"] if gold.is_file() else None
 
 
-def answers(work: Path, seed: int, policies: Mapping[str, str], best_of: Sequence[int]) -> dict[str, Replies]:
+def answers(
+    work: Path, seed: int, policies: Mapping[str, str], best_of: Sequence[int], dtype: str
+) -> dict[str, Replies]:
     """What each policy says in the contexts of test sessions, by session and turn."""
     out = work / f"responses-seed{seed}-{'-'.join(policies)}.parquet"
     first, *others = [f"{name}={folder}" for name, folder in policies.items()]
     asked = ["policy", "generate", first, str(work / "corpus"), *(f"--policy={other}" for other in others)]
-    asked += ["--out", str(out), "--contexts", str(CONTEXTS), "--splits", str(work / f"seed{seed}" / "splits.parquet")]
+    asked += [
+        "--out",
+        str(out),
+        "--contexts",
+        str(CONTEXTS),
+        "--dtype",
+        dtype,
+        "--splits",
+        str(work / f"seed{seed}" / "splits.parquet"),
+    ]
     if best_of:
         asked += ["--reward-model", str(proxy(work, seed)), *(f"--best-of={n}" for n in best_of)]
     timed([*asked, *(["--force"] if out.exists() and not _same(out, policies) else [])])
@@ -192,8 +203,9 @@ def main() -> None:
     for seed in given.seeds:
         trained = {f"{name}{given.called}": str(align(given.work, seed, name, given)) for name in given.algorithms}
         base = "smollm2" if given.policy == "smollm2" else str(next(iter(trained.values()))) + "/base"
-        said = answers(given.work, seed, {"base": base}, BEST_OF) | answers(given.work, seed, trained, ())
-        compare(given.work, seed, said, "base")
+        dtype = next((line.split('"')[1] for line in given.set if line.startswith("dtype")), "auto")
+        said = answers(given.work, seed, {"base": base}, BEST_OF, dtype)
+        compare(given.work, seed, said | answers(given.work, seed, trained, (), dtype), "base")
 
 
 if __name__ == "__main__":
