@@ -67,7 +67,7 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     tokenizer = "base" if tiny else "."
     rewarded = settings.trainer.needs_reward
     source = f"sessions {'of the `policy`' if rewarded else 'outside the `test`'} split"
-    if settings.prompts is not None and rewarded:
+    if settings.prompts is not None and not settings.trainer.from_record:
         source = f"prompts of `{settings.prompts.name}`"
     if settings.environment is not None:
         source = f"seats in episodes of `{settings.environment}`, played live"
