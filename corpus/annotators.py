@@ -61,6 +61,9 @@ def thumbs(means: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], bool
     """Whether each of `mean_labels` is above the middle of the scale, or above their mean where none is on one side.
 
     What is neither above nor below is left out.
+
+    >>> thumbs({("s", 1): 0.2, ("s", 3): 0.9, ("s", 5): 0.5}), thumbs({("s", 1): 1.0, ("s", 3): 0.8})
+    ({('s', 1): False, ('s', 3): True}, {('s', 1): True, ('s', 3): False})
     """
     values = sorted(means.values())
     middle = 0.5 if values and values[0] < 0.5 < values[-1] else sum(values) / max(1, len(values))

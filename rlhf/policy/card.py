@@ -33,6 +33,7 @@ ROWS = {
     "reward": "mean reward",
     "kl": "KL from the base, nats a reply",
     "loss": "loss, nats a token",
+    "margin": "good less bad replies' log-ratio, times `beta`",
     "response_tokens": "tokens a reply",
     "entropy": "entropy, nats a token",
 }
@@ -74,7 +75,7 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     rows = "\n".join(
         f"| {title} | {facts.first[name]:.3f} | {facts.last[name]:.3f} |"
         for name, title in ROWS.items()
-        if name in facts.first
+        if name in facts.first and not (name == "loss" and "margin" in facts.first)
     )
     return f"""---
 base_model: {json.dumps(base)}

@@ -27,7 +27,7 @@ from apportion.rlhf.trainers.grpo_rloo import Sampling, asked_rows
 from apportion.rlhf.trainers.running import StepTrainer, preference_arguments, run_trainer, unpaired_arguments
 from apportion.rlhf.trainers.supervised import Recorded, recorded_replies, rows_of_steps
 from apportion.rlhf.training.job import Run
-from apportion.rlhf.training.reward import ScoreNorm, finite_scores, normalized_scores
+from apportion.rlhf.training.reward import ScoreNorm, best_and_worst, finite_scores, normalized_scores
 from apportion.rlhf.training_data import TrainingData
 
 
@@ -128,20 +128,6 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
 
 def _places(rows: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
     return {"context": torch.tensor([row["context"] for row in rows])}
-
-
-def best_and_worst(scores: Sequence[float], margin: float) -> tuple[int, int]:
-    """Places of the highest and of the lowest of ``scores``; the highest's twice where they differ by less.
-
-    A reply that is preferred to itself teaches nothing: its likelihood is raised as much as it is lowered.
-
-    >>> best_and_worst([1.0, 3.0, 0.5], 1.0), best_and_worst([1.0, 1.5], 1.0)
-    ((1, 2), (1, 1))
-    """
-    best = max(range(len(scores)), key=lambda place: scores[place])
-    worst = min(range(len(scores)), key=lambda place: scores[place])
-    apart = scores[best] - scores[worst]
-    return best, worst if apart > 0 and apart >= margin else best
 
 
 def train_kto(data: TrainingData, run: Run) -> PeftModel:
