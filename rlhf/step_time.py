@@ -101,7 +101,7 @@ def step_time(policy: Policy, settings: AlignSettings) -> StepTime:
     passes = settings.ppo_epochs if "ppo_epochs" in settings.trainer.reads else 1
     update = tokens * learned * (passes + (1 if settings.gradient_checkpointing else 0) / 2)
     if settings.trainer.from_record:
-        # KTO reads each reply as it was at the start, and another one to the same context as it is now and was then.
+        # KTO also reads each reply by the policy at the start, and one to another context by both policies.
         further = 3 * read if settings.trainer.takes_thumbs else 0.0
         return StepTime(settings, 0.0, 0.0, tokens * (learned + further), peak, free)
     drawn = rows * settings.max_new_tokens * (1 if settings.environment else settings.max_turns)

@@ -203,6 +203,11 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
     A policy, session, split or window that cannot be used.
     """
     best_of = tuple(sorted(set(wanted.best_of)))
+    if wanted.pairs and (wanted.blind or max(best_of, default=1) < 2):
+        raise InputError(
+            f"{called('pairs')} holds the best and the worst of several replies, and whose they are: it needs "
+            f"{called('best_of')} 2 or more, and no {called('blind')}."
+        )
     sources = name_policies(policies, wanted.blind, called, max(1, len(best_of)))
     window, temperature = choose_window(next(iter(sources.values())), wanted, called)
     reward_model = choose_reward(best_of, sources, temperature, wanted.reward_model, called)
@@ -215,11 +220,6 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
             f"{contexts.no_room} for which another policy has no room"
             f"{''.join(f'; {note}' for note in sessions.notes)}. Raise {called('max_context_tokens')}, or choose other "
             f"sessions with {called('split')}."
-        )
-    if wanted.pairs and (wanted.blind or max(best_of, default=1) < 2):
-        raise InputError(
-            f"{called('pairs')} holds the best and the worst of several replies, and whose they are: it needs "
-            f"{called('best_of')} 2 or more, and no {called('blind')}."
         )
     drawn = (temperature, wanted.seed, wanted.batch, wanted.blind, best_of, reward_model, wanted.pairs)
     sampling = SamplingSettings(window, placement, *drawn)

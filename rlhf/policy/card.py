@@ -75,7 +75,7 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     rows = "\n".join(
         f"| {title} | {facts.first[name]:.3f} | {facts.last[name]:.3f} |"
         for name, title in ROWS.items()
-        if name in facts.first and not (name == "loss" and "margin" in facts.first)
+        if name in facts.first.keys() & facts.last.keys() and not (name == "loss" and "margin" in facts.last)
     )
     return f"""---
 base_model: {json.dumps(base)}
