@@ -268,16 +268,23 @@ def _pairs(
 
     A context gives none where all its replies earn the same.
     """
-    pairs = []
+    pairs: list[dict[str, Any]] = []
     for place, context in enumerate(contexts):
         paid = [of_draw[place] for of_draw in scores]
         best, worst = best_and_worst(paid, 0.0)
         if best != worst:
             replies = (ContextTurn("assistant", drawn[draw][place]) for draw in (best, worst))
             chosen, rejected = (as_chat((reply,), tokenizer) for reply in replies)
-            pair = {"prompt": as_chat(context.messages, tokenizer), "chosen": chosen, "rejected": rejected}
-            where = {"session_id": context.session_id, "turn": context.turn, "policy": name}
-            pairs.append({**pair, "margin": paid[best] - paid[worst], **where})
+            pair = {
+                "prompt": as_chat(context.messages, tokenizer),
+                "chosen": chosen,
+                "rejected": rejected,
+                "margin": paid[best] - paid[worst],
+                "session_id": context.session_id,
+                "turn": context.turn,
+                "policy": name,
+            }
+            pairs.append(pair)
     return pairs
 
 

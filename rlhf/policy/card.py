@@ -72,10 +72,12 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
         source = f"prompts of `{settings.prompts.name}`"
     if settings.environment is not None:
         source = f"seats in episodes of `{settings.environment}`, played live"
+    # Theirs is no loss of tokens.
+    preferred = "margin" in facts.first.keys() | facts.last.keys()
     rows = "\n".join(
         f"| {title} | {facts.first[name]:.3f} | {facts.last[name]:.3f} |"
         for name, title in ROWS.items()
-        if name in facts.first.keys() & facts.last.keys() and not (name == "loss" and "margin" in facts.last)
+        if name in facts.first.keys() & facts.last.keys() and not (name == "loss" and preferred)
     )
     return f"""---
 base_model: {json.dumps(base)}
