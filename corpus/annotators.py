@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +44,30 @@ def mean_labels(turn_labels: pa.Table) -> dict[tuple[str, int], float]:
         found.setdefault((row["session_id"], row["turn"]), []).append(share)
     # Sorted, since a sum in another order has other bits.
     return {place: sum(sorted(shares)) / len(shares) for place, shares in sorted(found.items())}
+
+
+def labels_in(
+    turn_labels: pa.Table, sessions: Container[str], name: str | None
+) -> tuple[str | None, dict[tuple[str, int], float]]:
+    """`mean_labels` of some sessions under ``name``, else under the only name there; and the name, None if several."""
+    within = [session_id in sessions for session_id in turn_labels["session_id"].to_pylist()]
+    given = peoples_labels(_where(turn_labels, within))
+    names = given["name"].to_pylist()
+    name = name or (names[0] if len(set(names)) == 1 else None)
+    return name, mean_labels(_where(given, [each == name for each in names]))
+
+
+def thumbs(means: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], bool]:
+    """Whether each of `mean_labels` is above the middle of the scale, or above their mean where none is on one side.
+
+    What is neither above nor below is left out.
+
+    >>> thumbs({("s", 1): 0.2, ("s", 3): 0.9, ("s", 5): 0.5}), thumbs({("s", 1): 1.0, ("s", 3): 0.8})
+    ({('s', 1): False, ('s', 3): True}, {('s', 1): True, ('s', 3): False})
+    """
+    values = sorted(means.values())
+    middle = 0.5 if values and values[0] < 0.5 < values[-1] else sum(values) / max(1, len(values))
+    return {place: value > middle for place, value in means.items() if abs(value - middle) > 1e-9}
 
 
 def computed_labels(turn_labels: pa.Table) -> dict[tuple[str, str], pa.Table]:

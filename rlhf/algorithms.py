@@ -14,10 +14,9 @@ class Algorithm:
     ``name``: As in the settings. ``help``: One line for people. ``train``: ``module:function``, called as ``train(data,
     run)`` with `apportion.rlhf.training_data.TrainingData` and `apportion.rlhf.training.job.Run`; returns the model
     with trained adapters. ``reads``: Which of the settings that not every trainer reads it does read; ``lora.dropout``
-    is one of them. ``paper``: Authors and year. ``needs_reward``: Whether replies are sampled and scored; else it
-    learns the targets' own turns. ``by_trl``: Whether one of TRL's trainers runs it: batches divide evenly, no adapter
-    on lm_head, no DeepSpeed. ``keeps_best``: Whether of each group only the best reply is learned from: a micro-batch
-    then holds whole groups.
+    is one of them. ``paper``: Authors and year. ``needs_reward``: Whether a reward has a part in it. ``by_trl``:
+    Whether one of TRL's trainers runs it: batches divide evenly, no adapter on lm_head, no DeepSpeed. ``keeps_best``:
+    Whether of each group only the best reply is learned from: a micro-batch then holds whole groups.
     """
 
     name: str
@@ -28,6 +27,16 @@ class Algorithm:
     needs_reward: bool = True
     by_trl: bool = True
     keeps_best: bool = False
+
+    @property
+    def from_record(self) -> bool:
+        """Whether it learns from what the targets said, some ``epochs`` of it, and samples no replies."""
+        return "epochs" in self.reads
+
+    @property
+    def takes_thumbs(self) -> bool:
+        """Whether it tells the good among them from the bad: by people's labels, else by the reward."""
+        return self.from_record and self.needs_reward
 
 
 _REWARDED = frozenset(
@@ -94,6 +103,13 @@ ALGORITHMS: dict[str, Algorithm] = {
             "apportion.rlhf.trainers.preferences:train_dpo",
             (_REWARDED - {"clip", "ppo_epochs"}) | {"num_generations", "preference_margin"},
             paper="Rafailov et al., 2023",
+        ),
+        Algorithm(
+            "kto",
+            "KTO by TRL: what the targets said becomes more likely where it was good, and less where it was bad.",
+            "apportion.rlhf.trainers.preferences:train_kto",
+            frozenset(("reward", "reward_settings", "sd_penalty", "score_norm", "beta", "stop", "epochs")),
+            paper="Ethayarajh et al., 2024",
         ),
         Algorithm(
             "sft",

@@ -68,7 +68,8 @@ def align_here(
     with seeded_rng(job.seed), quiet_transformers(), oom_advice(settings.placement, _what_to_lower(settings)):
         learned_from = [e for e in episodes if split_of.get(e.session_id) != "test"]
         policy = _policy(learned_from, run)
-        answered = (job.prompts or parts["policy"]) if settings.trainer.needs_reward else learned_from
+        prompts = () if settings.trainer.from_record else job.prompts
+        answered = (prompts or parts["policy"]) if settings.trainer.needs_reward else learned_from
         base_weights = policy.model.num_parameters()
         with _other_side(job, policy, answered, reward.history) as (contexts, partner):
             if not contexts.contexts:
@@ -78,7 +79,8 @@ def align_here(
             run = replace(run, gold=gold)
             # TRL takes seconds to import, so that a trainer is imported where it is used.
             train = load_named(settings.trainer.train, repr(settings.algorithm), "Correct its row in rlhf.algorithms.")
-            model: PeftModel = train(TrainingData(policy, contexts.contexts, reward, partner, learned_from), run)
+            data = TrainingData(policy, contexts.contexts, reward, partner, learned_from, job.thumbs)
+            model: PeftModel = train(data, run)
             report = None if gold is None else gold.finish(model, run.metrics, told)
             if settings.environment is not None and partner is not None:
                 shown = choose_contexts(contexts.contexts, settings.samples)
@@ -137,7 +139,7 @@ def epoch_steps(
 
     The last step takes the first turns of another pass where a pass is no whole number of batches.
     """
-    if "epochs" not in settings.trainer.reads or settings.epochs is None:
+    if not settings.trainer.from_record or settings.epochs is None:
         return settings
     said = {
         (episode.session_id, episode.turns[position].turn)
@@ -160,7 +162,7 @@ def _what_to_lower(settings: AlignSettings) -> str:
 def _answered(job: Job) -> str:
     if not job.settings.trainer.needs_reward:
         return "episodes outside the test sessions. Add sessions"
-    if job.prompts:
+    if job.prompts and not job.settings.trainer.from_record:
         return "prompts. Give prompts that say something"
     return "episodes of the split 'policy'. Give that split more sessions"
 

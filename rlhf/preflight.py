@@ -121,5 +121,5 @@ def _check_turns(policy: Policy, settings: AlignSettings) -> None:
 
     if settings.response_turns > 1:
         partner_turn_tokens(policy, "c")
-    if not settings.trainer.needs_reward:
+    if settings.trainer.from_record:
         answer_tokens(policy, (ContextTurn("user", "a"),), ContextTurn("assistant", "b"))

@@ -34,6 +34,8 @@ from apportion.rlhf.resolve_paths import tables_placed
 TINY_LR = 3e-3
 TINY_KL = 0.3
 
+RECORD = readers("epochs", "or")
+"""The trainers that learn from what was said."""
 CHOSEN = (
     *("reward", "reward_settings", "partner", "partner_settings", "prompts"),
     *("environment", "environment_settings", "epochs", "warmup", "scale_rewards", "preference_margin"),
@@ -42,7 +44,7 @@ CHOSEN = (
 
 
 class AlignSettings(PresetSettings):
-    """How a policy is fine-tuned: PPO, GRPO, RLOO, RAFT or DPO by a reward model, or SFT on the target's turns."""
+    """How a policy is fine-tuned: PPO, GRPO, RLOO, RAFT, DPO or KTO by a reward model, or SFT on the target's turns."""
 
     NOT_IN_KEY: ClassVar[frozenset[str]] = frozenset({"enabled", "anyway", "reward_model", "stop", *CHOSEN})
     PRESETS: ClassVar[Mapping[str, Preset]] = PRESETS
@@ -103,14 +105,14 @@ class AlignSettings(PresetSettings):
         default="transformers",
         description=f"what samples the replies of {readers('generation')}; vllm is an extra, for GPUs",
     )
-    steps: int = Field(default=25, ge=1, description=f"rounds of sampling and updates; of {unrewarded()}, updates")
+    steps: int = Field(default=25, ge=1, description=f"rounds of sampling and updates; of {RECORD}, updates")
     epochs: int | None = Field(
         default=None,
         ge=1,
         description=f"{readers('epochs')}: passes over what the target said, in place of steps; none takes steps",
     )
     batch_size: int = Field(
-        default=24, ge=2, description=f"replies sampled a step; of {unrewarded()}, turns learned from a step"
+        default=24, ge=2, description=f"replies sampled a step; of {RECORD}, turns learned from a step"
     )
     num_generations: int = Field(
         default=8,
@@ -327,6 +329,11 @@ class AlignSettings(PresetSettings):
                 f"{self.algorithm}: batch_size {self.batch_size} / num_generations {self.num_generations} is no "
                 f"multiple of processes {self.processes}; change one"
             )
+        if self.trainer.takes_thumbs and self.at_once < 2:
+            raise ValueError(
+                f"{self.algorithm}: a forward pass of 1 turn does not tell how far the policy has gone; raise "
+                f"{'mini_batch_size' if self.micro_batch_size is None else 'micro_batch_size'}"
+            )
         if "max_turns" not in reads and self.max_turns > 1:
             fit = readers("max_turns", "or")
             raise ValueError(f"{self.algorithm} answers one turn, max_turns is {self.max_turns}; take {fit}, or 1 turn")
@@ -355,7 +362,7 @@ class AlignSettings(PresetSettings):
         return self
 
     def _divides_evenly(self) -> None:
-        name = "mini_batch_size" if self.trainer.needs_reward else "batch_size"
+        name = "batch_size" if self.trainer.from_record else "mini_batch_size"
         update: int = getattr(self, name)
         share = update // self.processes
         each = "mini_batch_size" if self.processes == 1 else f"each process' part of {name},"

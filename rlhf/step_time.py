@@ -100,8 +100,10 @@ def step_time(policy: Policy, settings: AlignSettings) -> StepTime:
     tokens = rows * settings.window.tokens * (1 if settings.environment else settings.max_turns)
     passes = settings.ppo_epochs if "ppo_epochs" in settings.trainer.reads else 1
     update = tokens * learned * (passes + (1 if settings.gradient_checkpointing else 0) / 2)
-    if not settings.trainer.needs_reward:
-        return StepTime(settings, 0.0, 0.0, tokens * learned, peak, free)
+    if settings.trainer.from_record:
+        # KTO also reads each reply by the policy at the start, and one to another context by both policies.
+        further = 3 * read if settings.trainer.takes_thumbs else 0.0
+        return StepTime(settings, 0.0, 0.0, tokens * (learned + further), peak, free)
     drawn = rows * settings.max_new_tokens * (1 if settings.environment else settings.max_turns)
     sampling = rows * settings.max_context_tokens * read + drawn * sampled
     return StepTime(settings, 1 / sampled, sampling, update + 2 * tokens * read, peak, free)

@@ -74,6 +74,7 @@ CONTEXT_OPTIONS = (
 )
 @click.option("--best-of", multiple=True, type=int, metavar="N", help="Draw N replies, keep the best; may be repeated.")
 @click.option("--reward-model", type=click.Path(path_type=Path), metavar="FOLDER", help="By which; else the run's.")
+@click.option("--pairs", is_flag=True, help="Also write the best and the worst, as TRL's trainers read them.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the draws.")
 @click.option("--blind", is_flag=True, help="Call the policies A, B, ... anew in every context; a key file says who.")
 @click.option("--batch", type=click.IntRange(min=1), default=16, show_default=True, help="Contexts at once.")
@@ -106,15 +107,14 @@ def generate_command(
         generation.check_free(path, force, called)
         _write(generation, path, threads, as_json)
     done = "nothing to do: it was made with exactly this" if finished else "written"
-    key = generation.key_path(path)
+    key = generation.beside(path).get("key")
     if as_json:
-        document = {**generation.to_json(), "out": str(path), "status": done, "key": str(key) if key else None}
+        document = {**generation.to_json(), "key": None, **generation.beside(path), "out": str(path), "status": done}
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     else:
         click.echo(generation.text())
         click.echo(f"{f'{path}: {done}' if finished else f'wrote {path}'} ({generation.rows:,} responses)")
-        if key:
-            click.echo(f"the key is {key}: keep it from those who judge")
+        click.echo(generation.beside_text(path), nl=False)
         click.echo(f"next: {_next(path, key, generation.answering)}")
     if generation.sessions.failed:
         sys.exit(1)
@@ -140,10 +140,10 @@ def _write(generation: Generation, path: Path, threads: int, quiet: bool) -> Non
             raise unwritable(path, "--out", error) from None
 
 
-def _next(path: Path, key: Path | None, policies: int) -> str:
+def _next(path: Path, key: str | None, policies: int) -> str:
     if policies < 2:
         return f"read {path}, or let another policy answer the same with --policy"
-    opened = f" --key {shlex.quote(str(key))}" if key else ""
+    opened = f" --key {shlex.quote(key)}" if key else ""
     return f"apportion policy compare {shlex.quote(str(path))}{opened} --reward-model RUN/reward_models/METHOD-seed0"
 
 

@@ -145,7 +145,7 @@ class Engine:
         if stage.tells_others_apart and any(session.is_multiparty for session in self._sessions_of(unit)):
             # What was made while all others were one person is made anew; of two speakers nothing changes.
             content["others"] = "apart"
-        if stage.turn_labels:
+        if stage.turn_labels(self.config):
             content["turn_labels"] = _table_digest(self.corpus, set(self.sessions))
             if any(map(is_computed, self.corpus.turn_labels["annotator"].to_pylist())):
                 # What was evaluated while they counted as people's is evaluated anew.
@@ -181,7 +181,7 @@ class Engine:
             unit=unit,
             sessions=self._sessions_of(unit),
             upstream=self._upstream(stage, unit),
-            turn_labels=self.corpus.turn_labels if stage.turn_labels else None,
+            turn_labels=self.corpus.turn_labels if stage.turn_labels(self.config) else None,
             facts=self._facts(stage),
             root=self.corpus.root,
         )

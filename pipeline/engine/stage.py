@@ -70,8 +70,7 @@ class Inputs:
     """Everything that one unit may read.
 
     ``sessions`` holds the unit's one session, or all of the corpus for a corpus stage; ``upstream`` the
-    artifacts of the units it needs, by stage; ``turn_labels`` is given to the evaluation, and to the stage that hands
-    those of training sessions on.
+    artifacts of the units it needs, by stage; ``turn_labels`` is given to the stages that `Stage.turn_labels` says.
     """
 
     unit: Unit
@@ -193,9 +192,10 @@ class Stage:
     facts: tuple[str, ...] = ()
     """Which facts of the run the stage reads: "versions", "quarantine", "warnings", "recordings" (what was chosen in
     them), "left_out", "unfinished"."""
-    turn_labels: bool = False
-    """Whether people's turn labels are shown to the stage; true for the evaluation, so that none can leak, and for
-    `hand-labels`, which lets those of training sessions alone pass."""
+    turn_labels: Callable[[Config], bool] = lambda config: False
+    """Whether people's turn labels are shown to the stage; true for the evaluation, so that none can leak, for
+    `hand-labels`, which lets those of training sessions alone pass, and for `align` by KTO, which takes those of the
+    policy split alone."""
     tells_others_apart: bool = False
     """Whether its work tells several others beside the target apart; enters the key of such sessions alone."""
     concurrent: Callable[[Config, Unit, Session, Path], int] = lambda *given: 0

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from apportion.corpus.annotators import labels_in, thumbs
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import answered_episodes, credited
 from apportion.decompose.method import ObjectiveMethod, PredictedReaction
@@ -72,9 +73,20 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
             prompts=read_prompts(config.align.prompts) if config.align.prompts else (),
             asking=asking_of(config),
             gold=gold,
+            thumbs=_thumbs(inputs, config),
         )
         history, samples = align(job, work.progress, (note, *events, *sent))
     return Outputs({"history": history, "samples": samples}, _against(job))
+
+
+def _thumbs(inputs: Inputs, config: Config) -> Mapping[tuple[str, int], bool]:
+    """What people said of the turns of the policy split, where the algorithm asks; of no other session."""
+    if inputs.turn_labels is None:
+        return {}
+    from apportion.corpus.splits.splits import sessions_in
+
+    mine = sessions_in(inputs.required("split", "splits"), "policy")
+    return thumbs(labels_in(inputs.turn_labels, mine, config.evaluate.label)[1])
 
 
 @contextmanager
@@ -204,6 +216,7 @@ def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     files |= {"reward_model_files": model_digest(str(scores))} if scores is not None else {}
     files |= chosen_identity(config)
     files |= _gold_identity(config)
+    files |= {"label": config.evaluate.label} if config.align.trainer.takes_thumbs else {}
     return {"rating": config.rating, "align": config.align.in_key(), "threads": config.run.threads, **files}
 
 
@@ -341,10 +354,11 @@ ALIGN = Stage(
     methods=trained_models,
     version=2,
     without=_without,
-    help="Fine-tune a policy with LoRA: by PPO, GRPO, RLOO, RAFT or DPO against a reward model, or by SFT.",
+    help="Fine-tune a policy with LoRA: by PPO, GRPO, RLOO, RAFT, DPO or KTO against a reward model, or by SFT.",
     settings=_settings,
     applies=_is_aligned,
     idle=_nothing_to_align,
     check=_check,
     tells_others_apart=True,
+    turn_labels=lambda config: config.align.enabled and config.align.trainer.takes_thumbs,
 )

@@ -15,20 +15,17 @@ def _hand_labels(inputs: Inputs, config: Config, work: Work) -> Outputs:
     The name is the one that the evaluation compares with; none where there are several and none is chosen.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    from apportion.corpus.annotators import mean_labels, peoples_labels
+    from apportion.corpus.annotators import labels_in
     from apportion.corpus.schema import TURN_LABELS
+    from apportion.corpus.splits.splits import sessions_in
 
-    labels, splits = inputs.turn_labels, inputs.required("split", "splits")
+    labels, training = inputs.turn_labels, sessions_in(inputs.required("split", "splits"), "train")
     assert labels is not None, "the stage declares that it reads turn labels"
-    training = splits.filter(pc.field("split") == "train")["session_id"]
-    taught = peoples_labels(labels.filter(pc.is_in(labels["session_id"], training.combine_chunks())))
-    names = sorted(set(taught["name"].to_pylist()))
-    name = config.evaluate.label or (names[0] if len(names) == 1 else None)
+    name, means = labels_in(labels, training, config.evaluate.label)
     rows = [
         {"session_id": session_id, "turn": turn, "name": name, "value": value, "low": 0.0, "high": 1.0}
-        for (session_id, turn), value in mean_labels(taught.filter(pc.field("name") == name)).items()
+        for (session_id, turn), value in means.items()
     ]
     return Outputs({"labels": pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow)})
 
@@ -45,6 +42,6 @@ HAND_LABELS = Stage(
     help="Hand people's labels of training sessions to the methods that learn from them.",
     settings=_settings,
     applies=lambda config, unit, session: config.decompose.reads_labels,
-    turn_labels=True,
+    turn_labels=lambda config: True,
     scored=True,
 )

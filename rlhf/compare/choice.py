@@ -28,7 +28,7 @@ from apportion.reward_model.corpus_scores import choose_episodes
 from apportion.rlhf.compare.best_of_n import divergence
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.rlhf.compare.generate import SamplingSettings, SharedContexts, fingerprint_of, generate, share_contexts
-from apportion.rlhf.compare.metadata import is_finished, key_path, note_path, noted_table
+from apportion.rlhf.compare.metadata import is_finished, key_path, note_path, noted_table, pairs_path
 from apportion.rlhf.policy.folder import check_policy, open_tokenizer, read_window, window_path
 from apportion.rlhf.policy.loading import check_device
 from apportion.rlhf.policy_settings import Placement, Window
@@ -55,6 +55,7 @@ class GenerationRequest:
     how it is drawn (0: the most likely token each time); None takes what the first policy was trained with. ``device``,
     ``dtype``: Where the policies run, and the number format of their weights. ``best_of``: Each n draws n replies and
     keeps the best by the reward model in the folder ``reward_model``; None takes the only one of a policy's run.
+    ``pairs``: Whether best and worst of the most drawn are written for trainers of preferences.
     """
 
     contexts: int = 100
@@ -73,6 +74,7 @@ class GenerationRequest:
     dtype: str | None = None
     best_of: Sequence[int] = ()
     reward_model: Path | None = None
+    pairs: bool = False
 
     def given(self, settings: type[Window | Placement]) -> dict[str, Any]:
         """The fields of ``settings`` that are asked for."""
@@ -118,9 +120,20 @@ class Generation:
         """How many policies the table tells apart: each n of a policy's best-of-n is one."""
         return sum(len(self.sampling.called(name)) for name in self.policies)
 
-    def key_path(self, out: Path) -> Path | None:
-        """Where the key to the table ``out`` is; None where it is not blind."""
-        return key_path(out) if self.sampling.blind else None
+    def beside(self, out: Path) -> dict[str, str]:
+        """What belongs to the table ``out``: the ``key`` where it is blind, ``pairs`` where they were asked for."""
+        key = {"key": str(key_path(out))} if self.sampling.blind else {}
+        return key | ({"pairs": str(pairs_path(out))} if self.sampling.pairs else {})
+
+    def beside_text(self, out: Path) -> str:
+        """The same for a person, each line with its end."""
+        key = f"the key is {key_path(out)}: keep it from those who judge\n" if self.sampling.blind else ""
+        if not self.sampling.pairs:
+            return key
+        written = pairs_path(out).read_text(encoding="utf-8").count("\n")
+        asked = len(self.contexts.shown) * len(self.policies)
+        none = f"; the replies to {asked - written:,} contexts earn the same" if written < asked else ""
+        return f"{key}pairs for trainers of preferences: {pairs_path(out)} ({written:,}{none})\n"
 
     def is_finished(self, out: Path) -> bool:
         """Whether ``out`` is there, was made with exactly this, and has not been changed since."""
@@ -190,6 +203,11 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
     A policy, session, split or window that cannot be used.
     """
     best_of = tuple(sorted(set(wanted.best_of)))
+    if wanted.pairs and (wanted.blind or max(best_of, default=1) < 2):
+        raise InputError(
+            f"{called('pairs')} holds the best and the worst of several replies, and whose they are: it needs "
+            f"{called('best_of')} 2 or more, and no {called('blind')}."
+        )
     sources = name_policies(policies, wanted.blind, called, max(1, len(best_of)))
     window, temperature = choose_window(next(iter(sources.values())), wanted, called)
     reward_model = choose_reward(best_of, sources, temperature, wanted.reward_model, called)
@@ -203,7 +221,7 @@ def choose(policies: Sequence[str], corpus: Path, wanted: GenerationRequest, cal
             f"{''.join(f'; {note}' for note in sessions.notes)}. Raise {called('max_context_tokens')}, or choose other "
             f"sessions with {called('split')}."
         )
-    drawn = (temperature, wanted.seed, wanted.batch, wanted.blind, best_of, reward_model)
+    drawn = (temperature, wanted.seed, wanted.batch, wanted.blind, best_of, reward_model, wanted.pairs)
     sampling = SamplingSettings(window, placement, *drawn)
     return Generation(sources, contexts, sampling, sessions)
 

@@ -20,23 +20,25 @@ from apportion.foundation.model_hub.names import model_digest
 from apportion.foundation.progress import Progress
 from apportion.reward_model.score_journal import open_journal
 from apportion.rlhf.compare.blind import blinded
-from apportion.rlhf.compare.metadata import key_path, note_path, note_text
+from apportion.rlhf.compare.metadata import key_path, note_path, note_text, pairs_path
 from apportion.rlhf.compare.responses import context_text, write_rows
 from apportion.rlhf.compare.win_rate import scored_context
 from apportion.rlhf.policy.contexts import (
     ContextSet,
+    ContextTurn,
     DialogueContext,
+    as_chat,
     choose_contexts,
     known_messages,
     make_contexts,
     opening_window,
     speaker_messages,
 )
-from apportion.rlhf.policy.folder import open_policy
+from apportion.rlhf.policy.folder import open_policy, open_tokenizer
 from apportion.rlhf.policy.loading import Policy, oom_advice
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
-from apportion.rlhf.training.reward import ModelReward, Reward, finite_scores
+from apportion.rlhf.training.reward import ModelReward, Reward, best_and_worst, finite_scores
 from apportion.rlhf.training.rng_state import quiet_transformers
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ class SamplingSettings:
 
     ``temperature`` goes before the window's; None takes the most likely token each time. ``batch`` changes bits.
     ``best_of``: for each n of them a response is the best of the first n drawn, by the reward model in the folder
-    ``reward_model``; none: the first is the response.
+    ``reward_model``; none: the first is the response. ``pairs``: whether the best and the worst drawn are written, too.
     """
 
     window: Window
@@ -113,6 +115,7 @@ class SamplingSettings:
     blind: bool
     best_of: tuple[int, ...] = ()
     reward_model: Path | None = None
+    pairs: bool = False
 
     @property
     def drawn(self) -> int:
@@ -154,7 +157,8 @@ def fingerprint_of(policies: Mapping[str, str], contexts: SharedContexts, sampli
 def _best_by(sampling: SamplingSettings) -> dict[str, Any]:
     if sampling.reward_model is None:
         return {}
-    return {"best_of": list(sampling.best_of), "reward_model": model_digest(str(sampling.reward_model))}
+    pairs = {"pairs": True} if sampling.pairs else {}
+    return {"best_of": list(sampling.best_of), "reward_model": model_digest(str(sampling.reward_model)), **pairs}
 
 
 def generate(
@@ -168,11 +172,12 @@ def generate(
     """Let every policy answer every context and write the table; finished batches of a stopped run are used again.
 
     ``policies``: where each policy is, by its name. ``fingerprint``: `fingerprint_of` all that. ``out``: parquet, JSON
-    Lines or CSV by its suffix; ``NAME.made.json`` and, where blind, ``NAME.key.*`` come beside it. ``progress``:
-    ``progress(done, total, policy)`` after each batch; done and total count drawn replies. Returns RESPONSES, with the
-    policies' own names, or BEST_RESPONSES.
+    Lines or CSV by its suffix; ``NAME.made.json`` and, where asked for, ``NAME.key.*`` and ``NAME.pairs.jsonl`` come
+    beside it. ``progress``: ``progress(done, total, policy)`` after each batch; done and total count drawn replies.
+    Returns RESPONSES, with the policies' own names, or BEST_RESPONSES.
     """
     rows: list[dict[str, Any]] = []
+    pairs: list[dict[str, Any]] = []
     done, total = 0, len(contexts.shown) * len(policies) * sampling.drawn
     reward = ModelReward(sampling.reward_model, sampling.placement.device) if sampling.reward_model else None
     with (
@@ -184,6 +189,7 @@ def generate(
         for number, (name, source) in enumerate(policies.items()):
             opened: Policy | None = None
             read = contexts.by_policy[name]
+            tokenizer = open_tokenizer(source) if sampling.pairs else None
             for start in range(0, len(read), sampling.batch):
                 drawn = []
                 for draw in range(sampling.drawn):
@@ -196,9 +202,13 @@ def generate(
                     drawn.append(texts)
                     done += len(texts)
                     progress(done, total, name)
-                rows.extend(_rows(contexts.shown[start : start + sampling.batch], name, drawn, sampling, reward))
+                shown = contexts.shown[start : start + sampling.batch]
+                scores = _scores(shown, name, drawn, reward) if reward else []
+                rows.extend(_rows(shown, name, drawn, sampling, scores))
+                if tokenizer is not None:
+                    pairs.extend(_pairs(read[start : start + sampling.batch], name, drawn, scores, tokenizer))
         table = pa.Table.from_pylist(rows, schema=(BEST_RESPONSES if reward else RESPONSES).arrow)
-        _write(table, fingerprint, sampling, out)
+        _write(table, pairs, fingerprint, sampling, out)
     return table
 
 
@@ -226,14 +236,13 @@ def _rows(
     name: str,
     drawn: Sequence[Sequence[str]],
     sampling: SamplingSettings,
-    reward: Reward | None,
+    scores: Sequence[Sequence[float]],
 ) -> list[dict[str, Any]]:
-    """The responses out of the replies ``drawn``, as many each time as there are contexts."""
-    scores = _scores(contexts, name, drawn, reward) if reward else []
+    """The responses out of the replies ``drawn``, as many each time as there are contexts; ``scores`` are theirs."""
     rows = []
     for n, called in zip(sampling.best_of or (1,), sampling.called(name), strict=True):
         for place, context in enumerate(contexts):
-            best = max(range(n), key=lambda draw: scores[draw][place]) if reward else 0
+            best = max(range(n), key=lambda draw: scores[draw][place]) if scores else 0
             row = {
                 "session_id": context.session_id,
                 "turn": context.turn,
@@ -243,9 +252,40 @@ def _rows(
                 "seed": sampling.seed,
             }
             different = {texts[place] for texts in drawn[:n]}
-            kept = {"best_of": n, "candidates": len(different), "reward": scores[best][place]} if reward else {}
+            kept = {"best_of": n, "candidates": len(different), "reward": scores[best][place]} if scores else {}
             rows.append({**row, **kept})
     return rows
+
+
+def _pairs(
+    contexts: Sequence[DialogueContext],
+    name: str,
+    drawn: Sequence[Sequence[str]],
+    scores: Sequence[Sequence[float]],
+    tokenizer: PreTrainedTokenizerBase,
+) -> list[dict[str, Any]]:
+    """Of all replies to a context the best and the worst, in TRL's conversational form of preferences.
+
+    A context gives none where all its replies earn the same.
+    """
+    pairs: list[dict[str, Any]] = []
+    for place, context in enumerate(contexts):
+        paid = [of_draw[place] for of_draw in scores]
+        best, worst = best_and_worst(paid, 0.0)
+        if best != worst:
+            replies = (ContextTurn("assistant", drawn[draw][place]) for draw in (best, worst))
+            chosen, rejected = (as_chat((reply,), tokenizer) for reply in replies)
+            pair = {
+                "prompt": as_chat(context.messages, tokenizer),
+                "chosen": chosen,
+                "rejected": rejected,
+                "margin": paid[best] - paid[worst],
+                "session_id": context.session_id,
+                "turn": context.turn,
+                "policy": name,
+            }
+            pairs.append(pair)
+    return pairs
 
 
 def _scores(
@@ -256,8 +296,14 @@ def _scores(
     return [finite_scores(reward, read, histories, texts, f"policy {name!r}") for texts in drawn]
 
 
-def _write(table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSettings, out: Path) -> None:
-    """Key, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
+def _write(
+    table: pa.Table,
+    pairs: Sequence[Mapping[str, Any]],
+    fingerprint: Mapping[str, Any],
+    sampling: SamplingSettings,
+    out: Path,
+) -> None:
+    """Key, pairs, note and table, the table last: a table that is there is whole, and so is what belongs to it."""
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.stem}.") as name:
         folder = Path(name)
         if sampling.blind:
@@ -265,6 +311,8 @@ def _write(table: pa.Table, fingerprint: Mapping[str, Any], sampling: SamplingSe
             letters = folder / f"key{out.suffix}"
             write_rows(key, letters, KEY)
             place_file(letters, key_path(out))
+        if sampling.pairs:
+            write_atomically(pairs_path(out), "".join(f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in pairs))
         scratch = folder / f"table{out.suffix}"
         write_rows(table, scratch, sampling.schema)
         write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))

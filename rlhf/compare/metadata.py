@@ -20,6 +20,11 @@ def key_path(out: Path) -> Path:
     return out.with_name(f"{out.stem}.key{out.suffix}")
 
 
+def pairs_path(out: Path) -> Path:
+    """The best and the worst of the replies drawn to each context, beside the table."""
+    return out.with_name(f"{out.stem}.pairs.jsonl")
+
+
 def noted_table(out: Path) -> str | None:
     """The name of the table that the note beside ``out`` tells of; None where there is no note."""
     note = _read(out)
@@ -40,7 +45,8 @@ def is_finished(out: Path, fingerprint: Mapping[str, Any]) -> bool:
         same = _read(out) == {**fingerprint, "sha256": file_digest(out), "table": out.name}
     except OSError:
         return False
-    return same and (not fingerprint["blind"] or key_path(out).is_file())
+    beside = [key_path(out)] * fingerprint["blind"] + [pairs_path(out)] * fingerprint.get("pairs", False)
+    return same and all(path.is_file() for path in beside)
 
 
 def note_text(fingerprint: Mapping[str, Any], table: Path, name: str) -> str:

@@ -52,6 +52,7 @@ class SharedJob:
             "out": str(job.out.absolute()),
             "checkpoints": str(job.checkpoints.absolute()) if job.checkpoints else None,
             "asking": {name: _plain(value) for name, value in asdict(job.asking).items()},
+            "thumbs": [[*place, good] for place, good in job.thumbs.items()],
             "threads": self.threads,
             "parent": self.parent,
         }
@@ -75,6 +76,7 @@ class SharedJob:
             checkpoints=Path(plain["checkpoints"]) if plain["checkpoints"] else None,
             prompts=prompts,
             asking=_asking(plain["asking"]),
+            thumbs={(session_id, turn): good for session_id, turn, good in plain["thumbs"]},
         )
         return cls(job, plain["threads"], plain["parent"])
 

@@ -33,6 +33,7 @@ ROWS = {
     "reward": "mean reward",
     "kl": "KL from the base, nats a reply",
     "loss": "loss, nats a token",
+    "margin": "good less bad replies' log-ratio, times `beta`",
     "response_tokens": "tokens a reply",
     "entropy": "entropy, nats a token",
 }
@@ -67,14 +68,16 @@ def policy_card(facts: PolicyFacts, settings: AlignSettings) -> str:
     tokenizer = "base" if tiny else "."
     rewarded = settings.trainer.needs_reward
     source = f"sessions {'of the `policy`' if rewarded else 'outside the `test`'} split"
-    if settings.prompts is not None and rewarded:
+    if settings.prompts is not None and not settings.trainer.from_record:
         source = f"prompts of `{settings.prompts.name}`"
     if settings.environment is not None:
         source = f"seats in episodes of `{settings.environment}`, played live"
+    # Theirs is no loss of tokens.
+    preferred = "margin" in facts.first.keys() | facts.last.keys()
     rows = "\n".join(
         f"| {title} | {facts.first[name]:.3f} | {facts.last[name]:.3f} |"
         for name, title in ROWS.items()
-        if name in facts.first
+        if name in facts.first.keys() & facts.last.keys() and not (name == "loss" and preferred)
     )
     return f"""---
 base_model: {json.dumps(base)}

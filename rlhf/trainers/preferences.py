@@ -1,4 +1,7 @@
-"""DPO (Rafailov et al., 2023) by TRL's trainer: the best of a context's replies is preferred to the worst."""
+"""DPO (Rafailov et al., 2023) and KTO (Ethayarajh et al., 2024) by TRL's trainers.
+
+DPO prefers the best of a context's sampled replies to the worst; KTO learns what was said, as good or as bad.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,21 @@ import torch
 from accelerate.utils import gather_object
 from datasets import Dataset
 from peft import PeftModel
-from trl import DPOTrainer
+from trl import DPOTrainer, KTOTrainer
 from trl.trainer.dpo_trainer import DataCollatorForPreference
+from trl.trainer.kto_trainer import DataCollatorForUnpairedPreference
 
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.ppo.actor_critic import ActorCritic
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, sample_replies
 from apportion.rlhf.trainers.group_advantages import GroupReward
 from apportion.rlhf.trainers.grpo_rloo import Sampling, asked_rows
-from apportion.rlhf.trainers.running import preference_arguments, run_trainer
+from apportion.rlhf.trainers.running import StepTrainer, preference_arguments, run_trainer, unpaired_arguments
+from apportion.rlhf.trainers.supervised import Recorded, recorded_replies, rows_of_steps
 from apportion.rlhf.training.job import Run
+from apportion.rlhf.training.reward import ScoreNorm, best_and_worst, finite_scores, normalized_scores
 from apportion.rlhf.training_data import TrainingData
 
 
@@ -122,15 +130,82 @@ def _places(rows: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
     return {"context": torch.tensor([row["context"] for row in rows])}
 
 
-def best_and_worst(scores: Sequence[float], margin: float) -> tuple[int, int]:
-    """Places of the highest and of the lowest of ``scores``; the highest's twice where they differ by less.
+def train_kto(data: TrainingData, run: Run) -> PeftModel:
+    """The policy's model with adapters trained by KTO on what the targets said, and samples nothing.
 
-    A reply that is preferred to itself teaches nothing: its likelihood is raised as much as it is lowered.
-
-    >>> best_and_worst([1.0, 3.0, 0.5], 1.0), best_and_worst([1.0, 1.5], 1.0)
-    ((1, 2), (1, 1))
+    Raises UnitError: nothing was said in words, or all of it is good, or bad.
     """
-    best = max(range(len(scores)), key=lambda place: scores[place])
-    worst = min(range(len(scores)), key=lambda place: scores[place])
-    apart = scores[best] - scores[worst]
-    return best, worst if apart > 0 and apart >= margin else best
+    policy = data.policy
+    said = recorded_replies(policy, data.contexts, data.episodes, run.settings.max_new_tokens)
+    liked = were_good(said, data, run)
+    rows = rows_of_steps(
+        [
+            {"prompt_ids": list(one.context.prompt), "completion_ids": one.tokens, "label": good}
+            for one, good in zip(said, liked, strict=True)
+        ],
+        run,
+    )
+    good, bad = sum(liked), len(liked) - sum(liked)
+    if not (good and bad):
+        raise UnitError(
+            f"kto learns from good turns and from bad ones, and of {len(liked)} turns {good} are good. Add sessions, "
+            "or labels of turns by people, or take sft, which learns from all."
+        )
+
+    def make(folder: Path) -> _KTO:
+        return _KTO(
+            policy,
+            sum(one.judged(data.thumbs) is not None for one in said) / len(said),
+            model=policy.model,
+            args=unpaired_arguments(run, folder, good, bad),
+            data_collator=_Mismatched(pad_token_id=policy.pad_id),
+            train_dataset=rows,
+            processing_class=policy.tokenizer,
+            peft_config=adapter_config(policy.model, run.settings.adapter),
+        )
+
+    return run_trainer(run, make)
+
+
+def were_good(said: Sequence[Recorded], data: TrainingData, run: Run) -> list[bool]:
+    """Whether each reply was good: by people where they judged one of its turns, else by the sign of its reward.
+
+    With ``score_norm`` a reward above the mean is good.
+    """
+    if not said:
+        return []
+    asked = [one.context for one in said]
+    read = ([context.history for context in asked], [one.text for one in said])
+    scores = finite_scores(data.reward, asked, *read, run.settings.algorithm.upper())
+    paid = normalized_scores(scores, ScoreNorm(), run.settings)
+    judged = [one.judged(data.thumbs) for one in said]
+    return [score > 0 if thumb is None else thumb for thumb, score in zip(judged, paid, strict=True)]
+
+
+class _Mismatched(DataCollatorForUnpairedPreference):  # type: ignore[misc]
+    """Beside each reply that of the row before it, by which KTO estimates how far the policy has gone."""
+
+    def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+        before = [examples[-1], *examples[:-1]]
+        pairs = zip(examples, before, strict=True)
+        made: dict[str, Any] = super().torch_call(
+            [{**row, "KL_completion_ids": other["completion_ids"]} for row, other in pairs]
+        )
+        return made
+
+
+class _KTO(StepTrainer, KTOTrainer):  # type: ignore[misc]
+    def __init__(self, policy: Policy, judged: float, **trainer: Any) -> None:
+        self.policy = policy
+        self._judged = judged
+        super().__init__(**trainer)
+
+    def _prepare_dataset(self, dataset: Dataset, *others: Any) -> Dataset:
+        """As it is: tokens already."""
+        return dataset
+
+    def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        ends = [logs[name] for name in ("rewards/chosen", "rewards/rejected") if name in logs]
+        # A small batch may hold turns of one kind alone.
+        margin = {"margin": ends[0] - ends[1]} if len(ends) == 2 else {}
+        return {"loss": logs["loss"], "entropy": logs["entropy"], "judged": self._judged, **margin}

@@ -16,7 +16,7 @@ from peft import PeftModel
 from safetensors.torch import load_file
 from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import safe_globals
-from trl import DPOConfig, GRPOConfig, RLOOConfig, SFTConfig
+from trl import DPOConfig, GRPOConfig, KTOConfig, RLOOConfig, SFTConfig
 
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.folder import write_adapter
@@ -97,6 +97,22 @@ def preference_arguments(run: Run, folder: Path) -> DPOConfig:
     arguments = DPOConfig(
         **shared | {"per_device_train_batch_size": at_once, "gradient_accumulation_steps": pairs // at_once},
         beta=settings.divergence_weight,
+        train_sampling_strategy="sequential",
+        max_length=None,
+    )
+    return on_one_device(arguments)
+
+
+def unpaired_arguments(run: Run, folder: Path, good: int, bad: int) -> KTOConfig:
+    """A KTOConfig for so many good and bad turns; a step is one update from ``batch`` of them.
+
+    The rarer ones weigh more each, so that both kinds weigh alike (Ethayarajh et al., 2024, Eq. 8, at its ratio 1).
+    """
+    arguments = KTOConfig(
+        **_shared(run, folder, run.settings.batch_size),
+        beta=run.settings.divergence_weight,
+        desirable_weight=max(1.0, bad / good),
+        undesirable_weight=max(1.0, good / bad),
         train_sampling_strategy="sequential",
         max_length=None,
     )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from trl import SFTTrainer
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
-from apportion.rlhf.policy.contexts import DialogueContext, answer_tokens, merge_turns
+from apportion.rlhf.policy.contexts import DialogueContext, answer_tokens, merge_turns, spoken
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.trainers.running import StepTrainer, run_trainer, supervised_arguments
@@ -29,12 +32,7 @@ MEASURED = {"loss": "loss", "entropy": "entropy", "mean_token_accuracy": "token_
 def train_supervised(data: TrainingData, run: Run) -> PeftModel:
     """The policy's model with adapters that have learned what the target said to each context."""
     policy = data.policy
-    examples = supervised_examples(policy, data.contexts, data.episodes, run.settings.max_new_tokens)
-    if not examples:
-        raise UnitError("the target answers nobody in words, so there is nothing for sft to learn. Add sessions.")
-    order = ShuffledOrder(len(examples), generator=torch.Generator().manual_seed(run.seed))
-    steps = run.settings.steps * run.settings.batch_size
-    rows = Dataset.from_list(examples).select([next(order) for _ in range(steps)])
+    rows = rows_of_steps(supervised_examples(policy, data.contexts, data.episodes, run.settings.max_new_tokens), run)
 
     def make(folder: Path) -> _SFT:
         return _SFT(
@@ -49,10 +47,38 @@ def train_supervised(data: TrainingData, run: Run) -> PeftModel:
     return run_trainer(run, make)
 
 
-def supervised_examples(
+def rows_of_steps(examples: Sequence[Mapping[str, Any]], run: Run) -> Dataset:
+    """Out of the examples those of every step, in order: a resumed run finds its place by count.
+
+    Raises UnitError: there are none.
+    """
+    if not examples:
+        name = run.settings.algorithm
+        raise UnitError(f"the target answers nobody in words, so there is nothing for {name} to learn. Add sessions.")
+    order = ShuffledOrder(len(examples), generator=torch.Generator().manual_seed(run.seed))
+    count = run.settings.steps * run.settings.batch_size
+    return Dataset.from_list(list(examples)).select([next(order) for _ in range(count)])
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the target said to a context: its ``turns`` in a row, their words, and the token ids of these."""
+
+    context: DialogueContext
+    turns: tuple[int, ...]
+    text: str
+    tokens: list[int]
+
+    def judged(self, thumbs: Mapping[tuple[str, int], bool]) -> bool | None:
+        """Whether people judged it good, by their last judgement in ``thumbs``; None without one."""
+        found = [thumbs[place] for turn in self.turns if (place := (self.context.session_id, turn)) in thumbs]
+        return found[-1] if found else None
+
+
+def recorded_replies(
     policy: Policy, contexts: Sequence[DialogueContext], episodes: Sequence[Episode], max_new_tokens: int
-) -> list[dict[str, list[int]]]:
-    """``input_ids`` (prompt, then what the target said and its end mark) and ``labels``, ignored in the prompt.
+) -> list[Recorded]:
+    """What the target said to each context, up to and with the end mark.
 
     A turn that is longer than ``max_new_tokens`` is cut, and has no end mark then. Turns without words give nothing.
     """
@@ -61,15 +87,28 @@ def supervised_examples(
         for episode in episodes
         for position in episode.target_positions
     }
-    examples = []
+    found = []
     for context in contexts:
         episode, position = places[context.session_id, context.turn]
         if episode.turns[position].text.strip():
-            reply = merge_turns(episode.turns[position:], episode)[0]
-            labels = list(answer_tokens(policy, context.messages, reply)[:max_new_tokens])
-            prompt = list(context.prompt)
-            examples.append({"input_ids": prompt + labels, "labels": [IGNORED] * len(prompt) + labels})
-    return examples
+            said = merge_turns(episode.turns[position:], episode)[0]
+            _, mine = next(groupby(spoken(episode.turns[position:]), key=attrgetter("speaker")))
+            tokens = list(answer_tokens(policy, context.messages, said)[:max_new_tokens])
+            found.append(Recorded(context, tuple(turn.turn for turn in mine), said.text, tokens))
+    return found
+
+
+def supervised_examples(
+    policy: Policy, contexts: Sequence[DialogueContext], episodes: Sequence[Episode], max_new_tokens: int
+) -> list[dict[str, list[int]]]:
+    """``input_ids`` (prompt, then what the target said and its end mark) and ``labels``, ignored in the prompt."""
+    return [
+        {
+            "input_ids": [*said.context.prompt, *said.tokens],
+            "labels": [IGNORED] * len(said.context.prompt) + said.tokens,
+        }
+        for said in recorded_replies(policy, contexts, episodes, max_new_tokens)
+    ]
 
 
 class _SFT(StepTrainer, SFTTrainer):  # type: ignore[misc]

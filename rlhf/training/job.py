@@ -70,7 +70,8 @@ class Job:
     nothing. ``called``: What the caller calls this job: its errors begin with that. ``prompts``: What the policy
     answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it answers in those.
     ``asking``: For a partner, or a reward, that asks a language model. ``gold``: What says whether the policy has
-    gained; or why nothing does, in words (empty: nobody asked for it).
+    gained; or why nothing does, in words (empty: nobody asked for it). ``thumbs``: Whether people judged a turn of the
+    ``policy`` split good, by session and turn.
     """
 
     episodes: Sequence[Episode]
@@ -84,6 +85,7 @@ class Job:
     prompts: Sequence[Episode] = ()
     asking: Asking = Asking()
     gold: GoldModels | str = ""
+    thumbs: Mapping[tuple[str, int], bool] = field(default_factory=dict)
 
 
 Watcher = Callable[[int, Mapping[str, float]], None]

@@ -132,6 +132,20 @@ def normalized_scores(scores: Sequence[float], norm: ScoreNorm, settings: AlignS
     return scores if limit is None else [min(max(score, -limit), limit) for score in scores]
 
 
+def best_and_worst(scores: Sequence[float], margin: float) -> tuple[int, int]:
+    """Places of the highest and of the lowest of ``scores``; the highest's twice where they differ by less.
+
+    A reply that is preferred to itself teaches nothing: its likelihood is raised as much as it is lowered.
+
+    >>> best_and_worst([1.0, 3.0, 0.5], 1.0), best_and_worst([1.0, 1.5], 1.0)
+    ((1, 2), (1, 1))
+    """
+    best = max(range(len(scores)), key=lambda place: scores[place])
+    worst = min(range(len(scores)), key=lambda place: scores[place])
+    apart = scores[best] - scores[worst]
+    return best, worst if apart > 0 and apart >= margin else best
+
+
 class ScoreNorm:
     """Mean and deviation of all scores seen so far, updated a batch at a time (Chan et al., 1979)."""
 

@@ -102,7 +102,7 @@ def test_the_algorithm_of_the_command_line_goes_before_that_of_the_configuration
 
 
 def test_an_unknown_algorithm_is_told(folder, capsys):
-    told = "'ipo' is not one of 'ppo', 'grpo', 'rloo', 'raft', 'dpo', 'sft'"
+    told = "'ipo' is not one of 'ppo', 'grpo', 'rloo', 'raft', 'dpo', 'kto', 'sft'"
     aligned.refuses(capsys, told, "--algorithm", "ipo", folder / "config.toml")
 
 

@@ -41,7 +41,7 @@ def test_a_trainer_is_added_by_its_row_alone(tmp_path, monkeypatch):
     assert [row["value"] for row in history.to_pylist() if row["metric"] == "loss"] == [9.0] * 3 and len(samples) == 2
     assert "tags: [apportion, lora, toy, tiny, synthetic]" in (tmp_path / "README.md").read_text()
     assert settings.model_copy(update={"clip": 0.1}).unread == ("clip",)
-    assert readers("epochs") == "sft and toy" and unrewarded() == "sft or toy"
+    assert readers("epochs") == "kto, sft and toy" and unrewarded() == "sft or toy"
 
 
 def test_a_row_whose_code_is_not_there_is_told(tmp_path, monkeypatch):

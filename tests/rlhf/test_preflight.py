@@ -79,7 +79,7 @@ BROKEN = {
         template(
             "{% if add_generation_prompt %}now{% endif %}{% for m in messages %}{{ m.content + eos_token }}{% endfor %}"
         ),
-        {"algorithm": "sft"},
+        {"algorithm": "kto"},
         "writes a prompt differently once it is answered",
     ),
 }  # fmt: skip

@@ -125,6 +125,8 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
             {"algorithm": "dpo", "processes": 2},
             "dpo: batch_size 24 / num_generations 8 is no multiple of processes 2; change one",
         ),
+        ({"algorithm": "kto", "micro_batch_size": 1}, "kto: a forward pass of 1 turn .*; raise micro_batch_size"),
+        ({"algorithm": "kto", "mini_batch_size": 1}, "kto: a forward pass of 1 turn .*; raise mini_batch_size"),
         ({"algorithm": "grpo", "processes": 5}, "grpo: mini_batch_size 24 is no multiple of processes 5; change one"),
         (
             {"algorithm": "sft", "processes": 4, "batch_size": 12, "mini_batch_size": 12, "micro_batch_size": 2},

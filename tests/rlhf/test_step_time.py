@@ -27,10 +27,11 @@ def test_a_step_is_what_it_computes(settings, monkeypatch):
     assert taken.tokens_s == pytest.approx(1) and taken.sampling == pytest.approx(4 * 64 + 4 * 6)
     assert taken.update == pytest.approx(2 * 4 * 70 * 2 + 2 * 4 * 70) and taken.training == 2 * taken.step
     assert "samples 1 tokens/s, and takes at most about 33 min a step of 4 replies" in str(taken)
-    seconds = iter((24.0, 70.0, 140.0))
-    taught = settings.model_copy(update={"algorithm": "sft", "epochs": 3})
-    taken = timed.step_time(check_alignment(taught), taught)
-    assert (taken.sampling, taken.step) == (0, pytest.approx(4 * 70 * 2)) and " steps " not in str(taken)
+    for algorithm, each in (("sft", 2), ("kto", 2 + 3)):
+        seconds = iter((24.0, 70.0, 140.0))
+        taught = settings.model_copy(update={"algorithm": algorithm, "epochs": 3})
+        taken = timed.step_time(check_alignment(taught), taught)
+        assert (taken.sampling, taken.step) == (0, pytest.approx(4 * 70 * each)) and " steps " not in str(taken)
 
 
 def test_only_some_layers_are_timed_where_all_are_too_many(settings, monkeypatch):

@@ -1,5 +1,6 @@
 import csv
 import json
+import math
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -8,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from datasets import Dataset
+from trl import DPOConfig, DPOTrainer
 
 import apportion.rlhf.compare.generate as generating
 from apportion.corpus.importers import import_to
@@ -22,6 +25,7 @@ from tests.behaviour.soda import joined, soda_corpus
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
 from tests.rlhf.saved import save_aligned, save_model
+from tests.rlhf.toy import small_policy
 
 
 @pytest.fixture
@@ -143,6 +147,37 @@ def test_of_n_replies_the_best_by_the_runs_reward_model_is_kept(capsys, corpus, 
     assert any(more["reward"] > one["reward"] for more, one in zip(rows[3], rows[1], strict=True))
 
 
+def test_best_and_worst_are_pairs_that_trl_s_dpo_reads(capsys, corpus, policy, reward, tmp_path):
+    out = tmp_path / "r.jsonl"
+    asked = (f"p={policy}", corpus, "--best-of", 3, "--pairs", "--out", out)
+    code, told, _ = run(capsys, *asked)
+    pairs = [json.loads(line) for line in (tmp_path / "r.pairs.jsonl").read_text().splitlines()]
+    best = {(row["session_id"], row["turn"]): row for row in map(json.loads, out.read_text().splitlines())}
+    assert code == 0 and f"r.pairs.jsonl ({len(pairs)}" in told and 0 < len(pairs) <= len(best)
+    model = ModelReward(reward)
+    for pair in pairs:
+        row = best[pair["session_id"], pair["turn"]]
+        (chosen,), (rejected,) = pair["chosen"], pair["rejected"]
+        assert chosen == {"role": "assistant", "content": row["response"]} and pair["policy"] == "p"
+        assert [said["role"] for said in pair["prompt"]][-1] == "user" and rejected["role"] == "assistant"
+        context = scored_context(row["session_id"], row["turn"], row["context"])
+        worst = model([context], [context.history], [rejected["content"]])[0]
+        assert pair["margin"] == pytest.approx(row["reward"] - worst, rel=1e-4) and pair["margin"] > 0
+    small = small_policy()
+    arguments = {"max_steps": 1, "per_device_train_batch_size": 2, "report_to": "none", "use_cpu": True, "bf16": False}
+    trainer = DPOTrainer(
+        small.model,
+        args=DPOConfig(str(tmp_path / "dpo"), save_strategy="no", disable_tqdm=True, **arguments),
+        train_dataset=Dataset.from_list(pairs),
+        processing_class=small.tokenizer,
+    )
+    assert len(trainer.train_dataset) == len(pairs) and math.isfinite(trainer.train().training_loss)
+    assert "nothing to do" in run(capsys, *asked)[1]
+    (tmp_path / "r.pairs.jsonl").unlink()
+    run.refuses(capsys, "or it was changed since", *asked)
+    run.refuses(capsys, "and no --blind", *asked, "--policy", f"q={policy}", "--blind")
+
+
 def test_best_of_n_of_a_bare_model_asks_for_its_reward_model_and_hides_n_where_it_is_blind(
     capsys, corpus, policy, reward, tmp_path
 ):
@@ -255,6 +290,10 @@ def test_a_broken_session_is_named_and_the_others_are_answered(capsys, corpus, p
         (["--temperature", "9"], "temperature = 9.0"),
         (["--best-of", "0"], "--best-of 0: give 1 or more replies"),
         (["--best-of", "2", "--temperature", "0"], "with --temperature 0 all replies are the same. Raise it"),
+        (
+            ["--pairs"],
+            "--pairs holds the best and the worst of several replies, and whose they are: it needs --best-of 2",
+        ),
         (["--reward-model", "x"], "--reward-model is for --best-of: add that, or leave it out"),
         (
             ["--best-of", "2"],

@@ -190,7 +190,7 @@ def test_turn_labels_reach_only_a_stage_that_declares_them(tmp_path):
 
     stages = (
         Stage("measure", look, (), "session"),
-        Stage("total", look, ("measure",), "corpus", turn_labels=True),
+        Stage("total", look, ("measure",), "corpus", turn_labels=lambda config: True),
     )
     run_all(engine(tmp_path, [session("s1")], stages))
     assert seen[Unit("s1")] is None
@@ -236,7 +236,7 @@ def test_an_evaluation_with_computed_labels_is_made_anew_and_others_keep_their_k
 
     def parts(*annotators):
         rows = [{"session_id": "s1", "turn": 0, "annotator": by, "name": "q", "value": 1.0} for by in annotators]
-        made = engine(tmp_path, [session("s1")], (replace(STAGES[0], turn_labels=True),))
+        made = engine(tmp_path, [session("s1")], (replace(STAGES[0], turn_labels=lambda config: True),))
         made.corpus = Corpus.of(tmp_path, {"turn_labels": pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow)})
         made.key("measure", Unit("s1"))
         return set(contents[-1])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from apportion.corpus.session import Rating, Session, Turn
@@ -6,7 +8,7 @@ from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Inputs, Unit, Work
 from apportion.pipeline.engine.store import Store
-from apportion.pipeline.stages.align import ALIGN, _gold, _gold_lesson, aligned_method, worth_note
+from apportion.pipeline.stages.align import ALIGN, _gold, _gold_lesson, _thumbs, aligned_method, worth_note
 from tests.evaluation.made_up import labels, splits
 from tests.evaluation.methods.test_controls import NAMES, TEST, found
 
@@ -94,6 +96,23 @@ def test_gold_enters_the_key_where_it_could_be_asked_and_nowhere_else(align):
     plain, asked = key(**align), key(algorithm="ppo")
     assert "gold" not in plain and asked.pop("gold")["version"] == 1 and "stop" not in asked["align"]
     assert key(stop="gold") == key() != key(stop="none") == asked
+
+
+def test_people_s_labels_of_the_policy_split_reach_kto_alone(tmp_path):
+    store = Store(tmp_path)
+    store.commit("split", "k", store.scratch(), {"splits": splits(policy=["a"], train=["b"], test=["c"])}, {})
+    given = labels((name, turn, "x", value) for name in "abc" for turn, value in ((0, 5.0), (2, 1.0), (4, 3.0)))
+    inputs = Inputs(Unit(), (), {"split": {Unit(): store.find("split", "k")}}, given)
+    kto, ppo, off = (
+        Config.model_validate({"corpus": "c", "align": align, "evaluate": {"label": "quality"}})
+        for align in ({"algorithm": "kto"}, {}, {"algorithm": "kto", "enabled": False})
+    )
+    assert (
+        _thumbs(inputs, kto) == {("a", 0): True, ("a", 2): False}
+        and _thumbs(replace(inputs, turn_labels=None), kto) == {}
+    )
+    assert [ALIGN.turn_labels(config) for config in (kto, ppo, off)] == [True, False, False]
+    assert ALIGN.settings(kto, Unit())["label"] == "quality" and "label" not in ALIGN.settings(ppo, Unit())
 
 
 def test_too_few_scored_sessions_give_no_gold_and_who_asks_for_it_is_told(tmp_path):

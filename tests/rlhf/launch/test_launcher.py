@@ -70,7 +70,11 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     without.write(tmp_path)
     assert SharedJob.read(tmp_path) == without
     asking = Asking(cache=tmp_path / "cache", recorded=tmp_path / "replies", budget_usd=0.5)
-    asked = SharedJob(replace(without.job, asking=asking, prompts=prompt_episodes([{"prompt": "Where?"}])), 3, 17)
+    asked = SharedJob(
+        replace(without.job, asking=asking, prompts=prompt_episodes([{"prompt": "Where?"}]), thumbs={("s", 1): True}),
+        3,
+        17,
+    )
     asked.write(tmp_path)
     assert SharedJob.read(tmp_path) == asked
 

@@ -60,6 +60,7 @@ WAYS = {
     "rloo": {"algorithm": "rloo", **GROUPS, "beta": 0.5},
     "raft": {"algorithm": "raft", **GROUPS, "mini_batch_size": 2, "beta": 0.1},
     "dpo": {"algorithm": "dpo", **GROUPS},
+    "kto": {"algorithm": "kto", **GROUPS},
     "sft": {"algorithm": "sft", **GROUPS},
 }
 

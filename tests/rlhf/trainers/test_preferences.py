@@ -1,18 +1,36 @@
 import math
+import statistics
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
+import torch
 from trl import DPOConfig
 
+from apportion.foundation.errors import UnitError
+from apportion.rlhf.policy.contexts import make_contexts
 from apportion.rlhf.trainers import preferences
-from apportion.rlhf.trainers.preferences import best_and_worst
-from apportion.rlhf.trainers.running import preference_arguments, updates_a_step
+from apportion.rlhf.trainers.preferences import were_good
+from apportion.rlhf.trainers.running import preference_arguments, unpaired_arguments, updates_a_step
+from apportion.rlhf.trainers.supervised import recorded_replies
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import Metrics
+from apportion.rlhf.training.reward import best_and_worst
 from apportion.rlhf.training_data import TrainingData
-from tests.rlhf.test_alignment import by_length
-from tests.rlhf.toy import SMALL, contexts, small_policy, token_contexts, train
+from tests.rlhf.test_alignment import by_length, run
+from tests.rlhf.toy import (
+    ANSWERS,
+    SMALL,
+    Scored,
+    chats,
+    contexts,
+    episode,
+    no_history,
+    small_policy,
+    token_contexts,
+    train,
+)
 
 DPO = {"algorithm": "dpo", "num_generations": 4, "batch_size": 8, "mini_batch_size": 8, "lr": 0.01}
 
@@ -83,3 +101,97 @@ def test_a_step_is_one_update_from_a_pair_of_each_context(tmp_path):
     assert isinstance(found, DPOConfig) and updates_a_step(chosen) == 1 and found.max_steps == 5
     # Six pairs, three at once: six replies.
     assert (found.per_device_train_batch_size, found.gradient_accumulation_steps, found.beta) == (3, 2, 0.2)
+
+
+KTO = {"algorithm": "kto", "batch_size": 12, "mini_batch_size": 12, "micro_batch_size": 6, "lr": 0.02}
+
+
+def recorded(score=by_length, **thumbs):
+    """The twelve turns of four chats, of which "at nine" is said in seven; ``thumbs`` by words."""
+    policy = small_policy()
+    data = TrainingData(policy, contexts(policy), Scored(score), None, chats(4))
+    said = recorded_replies(policy, data.contexts, data.episodes, SMALL.max_new_tokens)
+    judged = {(one.context.session_id, one.turns[-1]): thumbs[one.text] for one in said if one.text in thumbs}
+    return replace(data, thumbs=judged), said
+
+
+@pytest.mark.parametrize(
+    ("changes", "thumbs", "good"),
+    [
+        ({}, {}, {"with pleasure on track four", "yes of course"}),
+        ({}, {"no": True, "yes of course": False}, {"with pleasure on track four", "no"}),
+        ({"score_norm": False}, {}, set(ANSWERS)),
+        ({"score_norm": False}, {"at nine": False}, set(ANSWERS) - {"at nine"}),
+    ],
+)
+def test_a_turn_is_good_by_people_and_where_they_are_silent_by_its_reward(changes, thumbs, good):
+    data, said = recorded(**thumbs)
+    liked = were_good(said, data, Run(settings(**KTO, **changes), 0))
+    assert {one.text for one, fine in zip(said, liked, strict=True) if fine} == good
+
+
+def test_of_turns_in_a_row_the_last_judgement_counts():
+    policy = small_policy()
+    told = [episode("s", [("ann", "is it late"), ("bot", "no"), ("bot", "yes"), ("bot", "at nine"), ("ann", "good")])]
+    asked = make_contexts(told, policy.tokenizer, no_history, context_turns=3, max_context_tokens=64).contexts
+    (said,) = recorded_replies(policy, asked, told, 20)
+    assert said.turns == (1, 2, 3) and said.text == "no yes at nine"
+    assert said.judged({("s", 1): True, ("s", 2): False, ("t", 3): True}) is False and said.judged({}) is None
+
+
+def log_ratios(policy, model, said):
+    """How much likelier each turn is than at the start, in nats."""
+
+    def likelihood(one):
+        ids = torch.tensor([[*one.context.prompt, *one.tokens]])
+        logp = model(ids).logits[0, :-1].log_softmax(dim=-1)
+        places = range(len(one.context.prompt) - 1, ids.shape[1] - 1)
+        return sum(float(logp[place, ids[0, place + 1]]) for place in places)
+
+    with torch.no_grad():
+        now = [likelihood(one) for one in said]
+        with model.disable_adapter():
+            return [after - likelihood(one) for one, after in zip(said, now, strict=True)]
+
+
+def test_good_turns_become_likelier_and_bad_ones_less_so():
+    measured = Metrics()
+    data, said = recorded(**{"at nine": True, "no": False, "yes of course": False})
+    model = train(data, Run(settings(**KTO, steps=6, beta=0.1), 0, measured))
+    model.eval()
+    moved = {True: [], False: []}
+    for one, nats in zip(said, log_ratios(data.policy, model, said), strict=True):
+        moved[one.text in ("at nine", "with pleasure on track four")].append(nats)
+    assert len(moved[True]) == 8 and statistics.fmean(moved[True]) > 0.1 and statistics.fmean(moved[False]) < -0.1
+    # Nothing is likelier before the first update; then each of 8 good turns and of 4 bad ones, at 8 / 4, costs half.
+    first = measured.at(1)
+    assert first["margin"] == 0.0 and first["loss"] == pytest.approx((8 + 4 * 2) / 2 / 12)
+    assert first["judged"] == pytest.approx(11 / 12) and measured.at(6)["margin"] > 0.1
+
+
+def test_turns_of_one_kind_alone_teach_nothing():
+    for better, count in ((True, 12), (False, 0)):
+        data, _ = recorded(**dict.fromkeys(ANSWERS, better))
+        with pytest.raises(
+            UnitError, match=f"of 12 turns {count} are good. Add sessions, or labels of turns by people"
+        ):
+            train(data, Run(settings(**KTO), 0))
+    policy = small_policy()
+    with pytest.raises(UnitError, match=r"nothing for kto to learn\. Add sessions"):
+        train(TrainingData(policy, (), Scored(by_length), None, ()), Run(settings(**KTO), 0))
+
+
+def test_kto_learns_from_the_policys_sessions_and_answers_no_prompts(tmp_path):
+    changes = {**KTO, "batch_size": 4, "mini_batch_size": 4, "micro_batch_size": None, "prompts": Path("p.jsonl")}
+    history, samples = run(tmp_path, **changes)
+    metrics = {row["metric"] for row in history.to_pylist() if row["metric"] != "warmup_loss"}
+    assert metrics == {"loss", "entropy", "judged", "margin"} and len(samples) == 2
+    card = (tmp_path / "README.md").read_text()
+    assert "trained with KTO against" in card and "sessions of the `policy` split" in card
+    assert "| loss" not in card
+
+
+def test_what_is_rare_weighs_more(tmp_path):
+    found = unpaired_arguments(Run(settings(**KTO, beta=0.2, steps=5), 7), tmp_path, 3, 12)
+    assert (found.desirable_weight, found.undesirable_weight, found.beta, found.max_steps) == (4.0, 1.0, 0.2, 5)
+    assert (found.per_device_train_batch_size, found.gradient_accumulation_steps) == (6, 2)
