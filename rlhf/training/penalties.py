@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import UnitError
@@ -66,7 +67,7 @@ def _usual(policy: Policy, recorded: Iterable[Episode]) -> tuple[int, int]:
             "penalties.length: no target has said anything outside the test sessions, so nothing tells how long a "
             "reply usually is. Add sessions, or set it to 0."
         )
-    # With the end mark.
-    lengths = sorted(len(ids) + 1 for ids in policy.tokenizer(texts, add_special_tokens=False)["input_ids"])
+    tokens: Any = policy.tokenizer(texts, add_special_tokens=False)
+    lengths = sorted(len(ids) + 1 for ids in tokens["input_ids"])  # With the end mark.
     last = ceil(USUAL * len(lengths)) - 1
     return lengths[-1 - last], lengths[last]
