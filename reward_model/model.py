@@ -216,14 +216,23 @@ class RewardModel(nn.Module):
 
         ``places`` are how many of the target's turns came before each reply; where None, those in its history.
         """
+        embeddings = self.embedded(pairs)
+        places = [turns_before(pair) for pair in pairs] if places is None else places
+        return self.scores(embeddings, self.contexts_of(embeddings, pairs), places)
+
+    def embedded(self, pairs: Sequence[Pair]) -> Tensor:
+        """What `scores` reads of (history, reply) texts [shape=(N, d)]."""
         self.eval()
         if self.config.scoring == "one_pass":
             encode = self.backbone.dialogues.encode
-            embeddings = self._with_minilm(self._read([encode(said_in(pair), only_last=True) for pair in pairs]), pairs)
-        else:
-            embeddings = torch.from_numpy(embed_windows(self.backbone, pairs))
-        places = [turns_before(pair) for pair in pairs] if places is None else places
-        return self.scores(embeddings, self.contexts_of(embeddings, pairs), places)
+            return self._with_minilm(self._read([encode(said_in(pair), only_last=True) for pair in pairs]), pairs)
+        return torch.from_numpy(embed_windows(self.backbone, pairs))
+
+    def reads_as(self, other: RewardModel) -> bool:
+        """Whether `embedded` is the same of both: a frozen backbone, read in the same way."""
+        frozen = self.trained_backbone is None and other.trained_backbone is None
+        names = ("backbone", "scoring", "max_tokens", "beside")
+        return frozen and all(getattr(self.config, name) == getattr(other.config, name) for name in names)
 
     def score_dialogue(self, said: Sequence[Said]) -> TurnScores:
         """Scores of the target's T turns among those ``said``: a window for each, or all of them in one pass.

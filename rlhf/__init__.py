@@ -10,7 +10,7 @@ From the ground up, each importing only from those before it:
 - `training_data` (what a trainer learns from), `ppo/`, `trainers/` (TRL's), `compare/` (policies side by side)
 - `step_time` (what a step takes on this machine), `preflight`: what can be known to fail before the first step
 - `resolve_paths`: paths and consent that are given to what is chosen by name
-- `gold`: whether a policy gains by rewards that it does not learn from, and which step is kept
+- `gold_report`, `gold`: whether a policy gains by rewards that it does not learn from, and which step is kept
 - `negotiation/`: negotiators that are no language models, learned by dialogues, by reward and by an expert
 - `language_model_finetune`: a small language model of a corpus, where no other measures influence
 - `stackelberg/`: a Refiner that learns words which move whoever speaks next

@@ -42,7 +42,7 @@ from apportion.rlhf.training.rng_state import quiet_transformers, seeded_rng
 from apportion.rlhf.training_data import TrainingData
 
 GOLD_FILE = "gold.json"
-"""Beside a policy: what gold says of it, its curve and best-of-n's (`apportion.rlhf.gold.GoldReport`)."""
+"""Beside a policy: what gold says of it, its curve and best-of-n's (`apportion.rlhf.gold_report.GoldReport`)."""
 
 
 def align_here(

@@ -11,20 +11,18 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from peft import PeftModel, get_peft_model_state_dict, set_peft_model_state_dict
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from apportion.corpus.session import Episode
-from apportion.evaluation.confidence_intervals.bootstrap import Estimate, estimate, ratio, resample
-from apportion.evaluation.settings import EvaluationSettings
 from apportion.rlhf.compare.best_of_n import divergence, expected_best
+from apportion.rlhf.gold_report import CurvePoint, GoldReport, gain_of, spread
 from apportion.rlhf.policy.contexts import DialogueContext, choose_contexts, make_contexts
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, sample_replies
@@ -76,19 +74,6 @@ class Asked:
             torch.tensor(finite_scores(reward, self.contexts, histories, replies, called), dtype=torch.float64)
             for reward, histories in rows
         ]
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """Mean reward (the proxy) and gold of replies at ``kl`` nats a reply from the start; ``at`` is the step, or n.
-
-    Of a report both are above the start's, in standard deviations of its replies.
-    """
-
-    at: int
-    kl: float
-    reward: float
-    gold: float
 
 
 class GoldWatch:
@@ -147,7 +132,7 @@ class GoldWatch:
         with _aside(model, self._seed), model.disable_adapter():
             before = self._tested.scores(self._replies(model, self._tested.contexts)[0], "gold")
             best_of = self._best_of(model)
-        gains = [_gain(self._tested.contexts, *pair) for pair in zip(before, after, strict=True)]
+        gains = [gain_of(self._tested.contexts, *pair) for pair in zip(before, after, strict=True)]
         both = torch.stack([torch.cat([before[place], after[place]]) for place in (1, 2)])
         agreement = float(torch.corrcoef(both)[0, 1]) if bool((both.std(dim=1) > 0).all()) else 0.0
         steps = sorted({step for step, name, _ in metrics.rows if name == "gold"})
@@ -170,7 +155,7 @@ class GoldWatch:
 
     def _above_start(self, point: CurvePoint) -> CurvePoint:
         means = [float(given.mean()) for given in self._start_scores]
-        sds = [_spread(given) for given in self._start_scores]
+        sds = [spread(given) for given in self._start_scores]
         return replace(point, reward=(point.reward - means[0]) / sds[0], gold=(point.gold - means[1]) / sds[1])
 
     def _measure_start(self, model: PeftModel) -> None:
@@ -275,76 +260,8 @@ def reply_divergence(model: PeftModel, rollout: Rollout, temperature: float, row
     return torch.cat(found).double().clamp(min=0.0)  # Rounding: a divergence is never below 0.
 
 
-def _spread(scores: Tensor) -> float:
-    """Their standard deviation; 1 where they do not differ."""
-    return (float(scores.std()) if len(scores) > 1 else 0.0) or 1.0
-
-
 def _standard_errors(difference: Tensor) -> float:
     """A mean in its standard errors; bounded where nothing varies."""
     error = float(difference.std()) / math.sqrt(len(difference)) if len(difference) > 1 else 0.0
     mean = float(difference.mean())
     return max(-99.0, min(99.0, mean / error)) if error > 0 else math.copysign(99.0, mean) if mean else 0.0
-
-
-def _gain(contexts: Sequence[DialogueContext], before: Tensor, after: Tensor) -> Estimate:
-    """The mean paired difference in standard deviations of the start's replies; whole sessions are drawn."""
-    scale = _spread(before)
-    sums: dict[str, list[float]] = {}
-    for context, value in zip(contexts, ((after - before) / scale).tolist(), strict=True):
-        of_session = sums.setdefault(context.session_id, [0.0, 0.0])
-        of_session[0] += value
-        of_session[1] += 1.0
-    settings = EvaluationSettings()
-    return estimate(resample(np.array([list(sums.values())]), ratio, settings), settings.confidence)
-
-
-@dataclass(frozen=True)
-class GoldReport:
-    """What gold says of a training.
-
-    ``told``: what gold is; ``kept``: the step whose adapters are the policy. ``gain``, ``reward_gain``: by gold B and
-    by the proxy, on ``contexts`` test contexts, in standard deviations of the start's replies. ``agreement``: Pearson's
-    r of gold A and B on these replies. ``fell``: gold A stopped the training. ``curve``: the start and every measured
-    step by gold A; ``best_of``: what best-of-n by the proxy reaches from the start.
-    """
-
-    told: str
-    kept: int
-    contexts: int
-    gain: Estimate
-    reward_gain: Estimate
-    agreement: float
-    fell: bool
-    curve: tuple[CurvePoint, ...]
-    best_of: tuple[CurvePoint, ...]
-
-    @property
-    def verdict(self) -> str:
-        """One sentence: the gain by gold, and up to where the reward can be believed."""
-        low, high = self.gain.low, self.gain.high
-        better = "Not shown to be better by gold"
-        if low is not None and high is not None and (low > 0 or high < 0):
-            better = "Better by gold" if low > 0 else "Worse by gold"
-        told = (
-            f"{better}: {self.gain.text(2, sign=True)} sd of the start's replies on {self.contexts} test contexts "
-            f"(by the reward it was trained on {self.reward_gain.text(2, sign=True)})"
-        )
-        return f"{told}; {self._belief}."
-
-    @property
-    def _belief(self) -> str:
-        if not self.fell:
-            return f"kept is step {self.kept}, the best by gold of those measured; gold did not fall for long"
-        of_kept = next(point for point in self.curve if point.at == self.kept)
-        ended = self.curve[-1]
-        best = 0 if self.curve[0].gold > of_kept.gold else self.kept
-        since = "from the start" if best == 0 else f"after step {best}"
-        believed = next(point for point in self.curve if point.at == best)
-        if ended.reward > believed.reward:
-            return f"the reward is no longer to be believed {since}: it rose while gold fell, until step {ended.at}"
-        return f"gold fell {since}, and so did the reward; stopped in step {ended.at}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**asdict(self), "verdict": self.verdict}

@@ -119,6 +119,23 @@ class TinySettings(Settings):
     warmup_lr: float = Field(default=4e-3, gt=0, description="highest learning rate of the supervised steps")
 
 
+class PenaltySettings(Settings):
+    """What a reply is paid less, in standard deviations of the scores seen so far; 0 turns a penalty off."""
+
+    sameness: float = Field(
+        default=0.0,
+        ge=0,
+        description="times the largest share of its token pairs that a reply to another context of the step has, too",
+    )
+    length: float = Field(
+        default=0.0,
+        ge=0,
+        description="times the share of its tokens beyond the lengths of nine in ten recorded replies, or that it "
+        "lacks to them",
+    )
+    missing_end: float = Field(default=0.0, ge=0, description="of a reply that is cut at max_new_tokens")
+
+
 class AlarmSettings(Settings):
     """When a run is stopped because the policy games its reward; 0 turns an alarm off."""
 

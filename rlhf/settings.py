@@ -23,6 +23,7 @@ from apportion.rlhf.policy_settings import (
     LoraSettings,
     MaxContextTokens,
     MaxNewTokens,
+    PenaltySettings,
     Placement,
     Temperature,
     TinySettings,
@@ -37,8 +38,8 @@ TINY_KL = 0.3
 RECORD = readers("epochs", "or")
 """The trainers that learn from what was said."""
 CHOSEN = (
-    *("reward", "reward_settings", "partner", "partner_settings", "prompts"),
-    *("environment", "environment_settings", "epochs", "warmup", "scale_rewards", "preference_margin"),
+    *("reward", "reward_settings", "reward_ensemble", "reward_join", "partner", "partner_settings", "prompts"),
+    *("environment", "environment_settings", "epochs", "warmup", "scale_rewards", "preference_margin", "penalties"),
 )
 """What enters the key by what it is, and only where it is not what it always was."""
 
@@ -77,6 +78,16 @@ class AlignSettings(PresetSettings):
         default=None,
         description="the folder of a reward model that another run has trained, in place of this run's: for a corpus "
         "without scores, or to learn from another corpus' scores",
+    )
+    reward_ensemble: tuple[str, ...] = Field(
+        default=(),
+        description="in place of reward_method several, as there: the reward models of all of them, with each of the "
+        "run's seeds, score together; each one's scores count in sds of what it pays recorded turns",
+    )
+    reward_join: Literal["mean", "min"] = Field(
+        default="mean",
+        description="what a reply is paid by reward_ensemble: the mean of its scores, less sd_penalty times their sd "
+        "(a lower bound), or the least",
     )
     anyway: bool = Field(
         default=False,
@@ -173,7 +184,10 @@ class AlignSettings(PresetSettings):
         default=None, gt=0, description="largest score, either way, after score_norm where that is on"
     )
     sd_penalty: float = Field(
-        default=0.0, ge=0, description="what a reply is paid less for each sd of the reward model's heads on it"
+        default=0.0,
+        ge=0,
+        description="what a reply is paid less for each sd of the reward model's heads on it; of reward_ensemble's "
+        "models",
     )
     target_kl: float | None = Field(
         default=None, gt=0, description="nats a token from the sampled policy at which a step's updates end early"
@@ -252,6 +266,7 @@ class AlignSettings(PresetSettings):
         "weights are dealt out), or the file of an accelerate config",
     )
     samples: int = Field(default=8, ge=0, description="contexts that are answered before and after, for the report")
+    penalties: PenaltySettings = PenaltySettings()
     alarms: AlarmSettings = AlarmSettings()
     lora: LoraSettings = LoraSettings()
     tiny: TinySettings = TinySettings()
@@ -274,8 +289,12 @@ class AlignSettings(PresetSettings):
 
     @model_validator(mode="after")
     def _chosen_by_name(self) -> AlignSettings:
-        if self.reward_model is not None and self.reward_method is not None:
-            raise ValueError("reward_model and reward_method name one each; take one of them out")
+        named = [name for name in ("reward_model", "reward_method", "reward_ensemble") if getattr(self, name)]
+        if len(named) > 1:
+            raise ValueError(f"{' and '.join(named)} name one each; take one of them out")
+        if self.reward_join == "min" and (self.sd_penalty or not self.reward_ensemble):
+            why = "takes no sd_penalty; take that out" if self.reward_ensemble else "joins reward_ensemble; name that"
+            raise ValueError(f"reward_join = 'min' {why}")
         try:
             self.reward_by.checked(self.reward_settings)
             self.partner_by.checked(self.partner_settings)
@@ -283,8 +302,11 @@ class AlignSettings(PresetSettings):
                 self.environment_by.checked(self.environment_settings)
         except InputError as error:
             raise ValueError(str(error)) from None
-        if self.reward != REWARD_MODEL and (self.reward_model is not None or self.reward_method is not None):
-            raise ValueError(f"reward = {self.reward!r} asks no reward model; take out reward_model and reward_method")
+        if self.reward != REWARD_MODEL and named:
+            rest = ", or reward_ensemble" if self.reward_ensemble else ""
+            raise ValueError(
+                f"reward = {self.reward!r} asks no reward model; take out reward_model and reward_method{rest}"
+            )
         if self.reward != REWARD_MODEL and self.sd_penalty:
             raise ValueError(f"reward = {self.reward!r} has no sd; take out sd_penalty")
         if self.partner != RECORDED and self.max_turns == 1:
@@ -455,8 +477,18 @@ class AlignSettings(PresetSettings):
         if "scale_rewards" in self.trainer.reads and not self.scale_rewards:
             # What GRPO was before there was a choice.
             chosen["scale_rewards"] = False
+        if self.trainer.needs_reward and self.reward_ensemble:
+            chosen["reward_ensemble"] = [self.reward_join, *self.reward_ensemble]
+        if "penalties" in self.trainer.reads and self.penalties != PenaltySettings():
+            chosen["penalties"] = self.penalties.plain()
         named = ("epochs", "warmup", "preference_margin")
         return {**chosen, **{name: value for name in named if (value := getattr(self, name))}}
+
+    @property
+    def joined(self) -> str:
+        """What joins the reward models of which methods, in words; empty where one scores alone."""
+        how = "minimum" if self.reward_join == "min" else "lower bound" if self.sd_penalty else "mean"
+        return f"{how} of {listed(self.reward_ensemble)}, every seed" if self.reward_ensemble else ""
 
     @property
     def window(self) -> Window:

@@ -66,7 +66,7 @@ class ReportInputs:
     - ``notes``: what the reader has to know of the data: that it is synthetic, that replies were recorded.
     - ``audit``: the fields of ``StabilityTable``; None where nothing was audited.
     - ``slices``: each method's kinds of turn with rewards of their own.
-    - ``gold``: whether the policy has gained: ``verdict``, ``curve``, ``best_of`` (`apportion.rlhf.gold.GoldReport`).
+    - ``gold``: ``verdict``, ``curve`` and ``best_of`` of `apportion.rlhf.gold_report.GoldReport`.
     - ``missing``: what a reader would look for and the run does not have, and why.
     - ``unfinished``: stages whose training failed, so that ``histories`` shows it up to there.
     """

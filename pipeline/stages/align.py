@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from apportion.pipeline.engine.store import Artifact
     from apportion.reward_model.config import RewardModelConfig
     from apportion.reward_model.settings import RewardModelSettings
-    from apportion.rlhf.training.job import GoldModels, Job
+    from apportion.rlhf.training.job import GoldModels, Job, Member
 
 
 def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -65,6 +65,7 @@ def _align(inputs: Inputs, config: Config, work: Work) -> Outputs:
             episodes=align_episodes(inputs.sessions, config, config.rating),
             splits=inputs.required("split", "splits"),
             reward_model=_reward_model(inputs, config),
+            ensemble=_ensemble(inputs, config),
             settings=config.align,
             seed=seed,
             out=work.out / "policy",
@@ -122,15 +123,17 @@ def _gold_lesson(inputs: Inputs, config: Config) -> GoldLesson:
 
     align, mine = config.align, sessions_in(inputs.required("split", "splits"), "policy")
     proxy: RewardModelSettings | RewardModelConfig | None
+    names: tuple[str, ...]
     if align.reward_model is not None:
-        proxy, name = read_config(align.reward_model), method_and_seed(align.reward_model.name)[0]
+        proxy, names = read_config(align.reward_model), (method_and_seed(align.reward_model.name)[0],)
     else:
         own = align.reward == REWARD_MODEL
-        proxy, name = (config.train_reward, aligned_method(config)) if own else (None, "")
+        proxy, names = (config.train_reward, aligned_methods(config)) if own else (None, ())
+    by_reactions = any(isinstance(METHODS.get(name), PredictedReaction) for name in names)
     return GoldLesson(
         sessions=[session for session in inputs.sessions if session.session_id in mine],
         rating=config.rating,
-        method=SCORES if isinstance(METHODS.get(name), PredictedReaction) else REACTIONS,
+        method=SCORES if by_reactions else REACTIONS,
         config=TrainingConfig(config.decompose, gold_reader(proxy, align.placement.device), seed_of(inputs.unit)),
     )
 
@@ -148,6 +151,8 @@ def _against(job: Job) -> Mapping[str, Any]:
     """What the curves are called where no method of this run gives the reward."""
     if job.settings.reward != REWARD_MODEL:
         return {AGAINST: {"reward": job.settings.reward}}
+    if job.ensemble:
+        return {AGAINST: {"reward": f"the {job.settings.joined}"}}
     if job.settings.reward_model is None and job.reward_model is not None:
         return {}
     return {AGAINST: {"reward": job.reward_model.name if job.reward_model else "no reward"}}
@@ -157,6 +162,49 @@ def _reward_model(inputs: Inputs, config: Config) -> Path | None:
     """Another run's, else this one's; None where no session has a score."""
     trained = inputs.artifacts("train-reward")
     return config.align.reward_model or (trained[0].folder / "model" if trained else None)
+
+
+def _ensemble(inputs: Inputs, config: Config) -> tuple[Member, ...]:
+    """The reward models that score together, each with what it pays the recorded turns of validation sessions.
+
+    None has learned from those, whereas it pays the turns that it has learned from by heart.
+
+    Raises UnitError: one pays all of them alike.
+    """
+    if not _scores_together(config):
+        return ()
+    import numpy as np
+
+    from apportion.corpus.splits.splits import sessions_in
+    from apportion.rlhf.training.job import Member
+
+    held, trained = sessions_in(inputs.required("split", "splits"), "validation"), inputs.upstream["train-reward"]
+    members: list[Member] = []
+    for unit in _together(config, inputs.unit):
+        rows = trained[unit].table("scores").select(["session_id", "advantage"]).to_pylist()
+        paid = np.array([row["advantage"] for row in rows if row["session_id"] in held])
+        sd = float(paid.std()) if len(paid) else 0.0
+        if sd == 0:
+            raise UnitError(
+                f"align.reward_ensemble: the reward model of {unit} pays all {len(paid)} recorded turns of the "
+                "validation sessions alike, so its scores have no unit that others share. Take it out, or give that "
+                "split more sessions."
+            )
+        members.append(Member(trained[unit].folder / "model", float(paid.mean()), sd))
+    return tuple(members)
+
+
+def _scores_together(config: Config) -> bool:
+    return config.align.trainer.needs_reward and bool(config.align.reward_ensemble)
+
+
+def _together(config: Config, unit: Unit) -> tuple[Unit, ...]:
+    """The units that train the reward models of an ensemble."""
+    return tuple(unit._replace(method=name, seed=seed) for name in aligned_methods(config) for seed in config.seeds)
+
+
+def _reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:
+    return _together(config, unit) if need == "train-reward" and _scores_together(config) else (unit,)
 
 
 def _check_worth(verdict: ControlVerdict | None, config: Config) -> None:
@@ -176,8 +224,10 @@ def verdict_of(config: Config, evaluations: Iterable[Artifact]) -> ControlVerdic
     """What is known of the reward model that the policy is trained against: by this run or by the one it comes from."""
     if config.align.reward_model is not None:
         return verdict_of_folder(config.align.reward_model)
-    found = (beats_controls(each.document("evaluation"), aligned_method(config)) for each in evaluations)
-    return next(found, None)
+    documents = [each.document("evaluation") for each in evaluations]
+    found = [beats_controls(document, name) for document in documents for name in aligned_methods(config)]
+    # Of several the worst: what is fond of one thing alone spoils the others' mean.
+    return min((verdict for verdict in found if verdict), key=lambda verdict: verdict.gain.value, default=None)
 
 
 def worth_note(config: Config, evaluations: Iterable[Artifact]) -> str | None:
@@ -202,16 +252,25 @@ def aligned_method(config: Config) -> str:
 
     A method's name means the reward model that its rewards taught, or the direct one where there is no other.
     """
+    method = trained_models(config)[0] if config.train_reward.teacher != "rewards" else config.decompose.method
+    return _trained(config, next(iter(config.align.reward_ensemble), config.align.reward_method) or method)
+
+
+def aligned_methods(config: Config) -> tuple[str, ...]:
+    """The same where several score together, of which it is the first."""
+    together = config.align.reward_ensemble
+    return tuple(dict.fromkeys(_trained(config, name) for name in together)) or (aligned_method(config),)
+
+
+def _trained(config: Config, name: str) -> str:
     names = trained_models(config)
-    method = names[0] if config.train_reward.teacher != "rewards" else config.decompose.method
-    name = config.align.reward_method or method
     return next((each for each in (name, f"{name}{SUFFIX}") if each in names), name)
 
 
 def _settings(config: Config, unit: Unit) -> Mapping[str, Any]:
     """A policy's folder enters by its path, which the adapters name, and by its content; a reward model by content."""
     policy = config.align.policy
-    files = files_identity("policy_files", policy)
+    files: dict[str, Any] = dict(files_identity("policy_files", policy))
     scores = config.align.reward_model
     files |= {"reward_model_files": model_digest(str(scores))} if scores is not None else {}
     files |= chosen_identity(config)
@@ -302,7 +361,16 @@ def _check_reward_model(config: Config) -> None:
         with errors_called("align.reward_model"):
             check_checkpoint(config.align.reward_model)
         return
-    name, names = aligned_method(config), trained_models(config)
+    if _scores_together(config) and len(aligned_methods(config)) * len(config.seeds) < 2:
+        raise InputError(
+            f"align.reward_ensemble = {list(config.align.reward_ensemble)}: with the one seed of the run that is one "
+            "reward model. Name another method, or give `seeds` more."
+        )
+    for name in aligned_methods(config):
+        _check_own(config, name, trained_models(config))
+
+
+def _check_own(config: Config, name: str, names: Sequence[str]) -> None:
     if name not in names:
         raise InputError(_unknown_reward_model(config, name, names))
     method, direct = taught_by(name)
@@ -316,7 +384,8 @@ def _check_reward_model(config: Config) -> None:
 
 
 def _unknown_reward_model(config: Config, name: str, names: Sequence[str]) -> str:
-    method, given = name.removesuffix(SUFFIX), f"align.reward_method = {name!r}"
+    setting = "reward_ensemble" if config.align.reward_ensemble else "reward_method"
+    method, given = name.removesuffix(SUFFIX), f"align.{setting} = {name!r}"
     if method == name or method not in config.decompose.methods:
         known = ", ".join(config.decompose.methods)
         return f"{given}: not among the methods ({known}). Add it to decompose.compare or choose one of those."
@@ -352,6 +421,7 @@ ALIGN = Stage(
     per="corpus",
     over=("method", "seed"),
     methods=trained_models,
+    read_as=_reads,
     version=2,
     without=_without,
     help="Fine-tune a policy with LoRA: by PPO, GRPO, RLOO, RAFT, DPO or KTO against a reward model, or by SFT.",

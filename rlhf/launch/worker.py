@@ -23,7 +23,7 @@ from apportion.corpus.session import Background, Episode, Rating, Turn
 from apportion.foundation.errors import ApportionError
 from apportion.foundation.files import write_atomically
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.job import Asking, Job
+from apportion.rlhf.training.job import Asking, Job, Member
 
 JOB, EPISODES, PROMPTS, SPLITS = "job.json", "episodes.json", "prompts.json", "splits.parquet"
 HISTORY, SAMPLES, FAILURE = "history.parquet", "samples.parquet", "failure.json"
@@ -53,6 +53,7 @@ class SharedJob:
             "checkpoints": str(job.checkpoints.absolute()) if job.checkpoints else None,
             "asking": {name: _plain(value) for name, value in asdict(job.asking).items()},
             "thumbs": [[*place, good] for place, good in job.thumbs.items()],
+            "ensemble": [[str(one.folder.absolute()), one.mean, one.sd] for one in job.ensemble],
             "threads": self.threads,
             "parent": self.parent,
         }
@@ -77,6 +78,7 @@ class SharedJob:
             prompts=prompts,
             asking=_asking(plain["asking"]),
             thumbs={(session_id, turn): good for session_id, turn, good in plain["thumbs"]},
+            ensemble=tuple(Member(Path(folder), mean, sd) for folder, mean, sd in plain["ensemble"]),
         )
         return cls(job, plain["threads"], plain["parent"])
 

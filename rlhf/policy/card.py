@@ -132,8 +132,9 @@ def _how(settings: AlignSettings) -> str:
     name = settings.algorithm.upper()
     if settings.reward != REWARD_MODEL:
         return RAISED_BY_NAME.format(name=name, reward=settings.reward, title=settings.reward_by.title)
-    other = settings.reward_model
-    return RAISED.format(name=name, whose="" if other is None else f" of another run (`{other.name}`)")
+    other, joined = settings.reward_model, settings.joined
+    whose = f" (the {joined})" if joined else "" if other is None else f" of another run (`{other.name}`)"
+    return RAISED.format(name=name, whose=whose)
 
 
 def _path(folder: str) -> str:

@@ -40,6 +40,7 @@ from apportion.rlhf.training.alarms import Alarms, repetition, sameness
 from apportion.rlhf.training.checkpoint_folders import StepFolders
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import STATE, Metrics, masked_mean, progress_line
+from apportion.rlhf.training.penalties import Penalties
 from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training.step_end import step_ended
@@ -135,7 +136,8 @@ def train_ppo(data: TrainingData, run: Run) -> PeftModel:
         model = attach_adapter(policy.model, settings.adapter)
     dialogues = _dialogues(data.episodes, policy, settings)
     checkpoints = Checkpoints(run.checkpoints, policy, model, processes) if run.checkpoints else None
-    ppo = PPO(policy, model, data.contexts, data.reward, settings, data.partner, dialogues, processes)
+    penalties = Penalties.of(settings, policy, data.episodes)
+    ppo = PPO(policy, model, data.contexts, data.reward, settings, data.partner, dialogues, processes, penalties)
     if processes.rank:
         # Each process samples other replies.
         torch.manual_seed(run.seed + processes.rank)
@@ -167,7 +169,7 @@ class PPO:
     turn. ``dialogues`` [shape=(L,)], int64: token ids of the corpus' own dialogues, for
     ``settings.pretrain_coefficient``. ``processes``: the processes that share each step; None where there is but one.
     Each samples, scores and learns from its part of the responses. All else, random order included, is the first one's
-    or the same in all.
+    or the same in all. ``penalties``: what replies lose; None for nothing.
     """
 
     def __init__(
@@ -180,8 +182,10 @@ class PPO:
         partner: Partner | None = None,
         dialogues: Sequence[Tensor] = (),
         processes: Processes | None = None,
+        penalties: Penalties | None = None,
     ) -> None:
         self.policy = policy
+        self.penalties = penalties
         self.processes = processes or Processes()
         self.contexts = contexts
         self.reward = reward
@@ -304,7 +308,10 @@ class PPO:
         settings = self.settings
         logp, values, entropy, reference = self._forward(rollout)
         divergence = (logp - reference) * rollout.mask
-        scores = normalized_scores(scores, self.score_norm, settings)
+        lost: list[float] = []
+        if self.penalties:
+            lost = self.penalties(rollout.said, [places[row] for row in rollout.turn_ends[:, 0].tolist()])
+        scores = normalized_scores(scores, self.score_norm, settings, lost)
         cost = self.kl_control.coefficient
         rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_placement)
         advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)
@@ -315,6 +322,8 @@ class PPO:
             "repetition": repetition(rollout.replies, rollout.mask),
             "sameness": sameness(rollout.replies, rollout.mask, places),
         }
+        if lost:
+            observed["penalty"] = math.fsum(lost) / len(lost)
         if settings.kl_controller == "adaptive":
             observed["beta"] = cost
         self.kl_control.update(observed["kl"])

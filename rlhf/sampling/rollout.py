@@ -88,6 +88,16 @@ class Rollout:
             return self.ends
         return torch.stack([torch.arange(len(self.mask), device=self.mask.device), self.lengths - 1], dim=1)
 
+    @property
+    def said(self) -> list[list[int]]:
+        """The policy's own tokens of each turn (N), end marks with them."""
+        replies, mask, starts = self.replies.tolist(), self.mask.tolist(), [0] * len(self.mask)
+        said = []
+        for row, end in self.turn_ends.tolist():
+            said.append([replies[row][at] for at in range(starts[row], end + 1) if mask[row][at]])
+            starts[row] = end + 1
+        return said
+
     def answered(self, contexts: Sequence[DialogueContext]) -> list[DialogueContext]:
         """What each turn (N) answers, of the contexts (B) of the responses."""
         rows = self.turn_ends[:, 0].tolist()  # A response's turns stand together.

@@ -13,6 +13,7 @@ from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.running import updates_a_step
+from apportion.rlhf.training.penalties import Penalties
 from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
 
 
@@ -20,17 +21,25 @@ class GroupReward:
     """One reward a response: the score of its turn, or the sum of its turns' scores.
 
     Scores are normalised and clipped as the settings say, as in PPO. After a call ``scores`` holds those of the call as
-    the reward model gave them, in all ``processes``, and ``turns`` what was made of this one's, one sequence a
-    response. The moments of the scores are the same in every process.
+    the reward model gave them, ``lost`` what ``penalties`` took off (empty where there are none), both in all
+    ``processes``, and ``turns`` what was made of this one's, one sequence a response. The moments of the scores are the
+    same in every process.
     """
 
     __name__ = "reward"
 
     def __init__(
-        self, reward: Reward, contexts: Sequence[DialogueContext], settings: AlignSettings, processes: Processes
+        self,
+        reward: Reward,
+        contexts: Sequence[DialogueContext],
+        settings: AlignSettings,
+        processes: Processes,
+        penalties: Penalties | None = None,
     ) -> None:
         self.score_norm = ScoreNorm()
         self.scores: list[float] = []
+        self.lost: list[float] = []
+        self._penalties = penalties
         self.turns: list[list[float]] = []
         self._reward = reward
         self._contexts = contexts
@@ -45,9 +54,15 @@ class GroupReward:
         trainer_state: Any,
         replies: Sequence[Sequence[str]] | None = None,
         histories: Sequence[Sequence[str]] | None = None,
+        completion_ids: Sequence[Sequence[int]] = (),
+        said: Sequence[Sequence[Sequence[int]]] | None = None,
         **others: Any,
     ) -> list[float]:
-        """B rewards; ``context`` numbers what is answered, ``replies`` and ``histories`` come with several turns."""
+        """B rewards; ``context`` numbers what is answered.
+
+        ``replies``, ``histories`` and ``said`` (the policy's tokens of each turn) come with several turns, else
+        ``completion_ids`` are what was said.
+        """
         answered = [self._contexts[number] for number in context]
         turns_of = replies or [[completion[0]["content"].strip()] for completion in completions]
         histories_of = histories or [[context.history] for context in answered]
@@ -66,9 +81,19 @@ class GroupReward:
         parts = self._processes.gather_objects(here)
         self.scores = [score for part in parts for score in part]
         first = sum(map(len, parts[: self._processes.rank]))
-        scores = iter(normalized_scores(self.scores, self.score_norm, self._settings)[first : first + len(here)])
+        self.lost = self._losses(said or [[ids] for ids in completion_ids], context)
+        paid = normalized_scores(self.scores, self.score_norm, self._settings, self.lost)
+        scores = iter(paid[first : first + len(here)])
         self.turns = [[next(scores) for _ in turns] for turns in turns_of]
         return [math.fsum(turns) for turns in self.turns]
+
+    def _losses(self, said: Sequence[Sequence[Sequence[int]]], context: Sequence[int]) -> list[float]:
+        """What each turn of all processes loses: a reply is compared with theirs, too."""
+        if self._penalties is None:
+            return []
+        here = [(list(tokens), number) for turns, number in zip(said, context, strict=True) for tokens in turns]
+        every = [turn for part in self._processes.gather_objects(here) for turn in part]
+        return self._penalties([tokens for tokens, _ in every], [number for _, number in every])
 
 
 EPSILON = 1e-4

@@ -31,6 +31,7 @@ from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_tr
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import masked_mean
+from apportion.rlhf.training.penalties import Penalties
 from apportion.rlhf.training.reward import ScoreNorm
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
@@ -54,7 +55,7 @@ def train_raft(data: TrainingData, run: Run) -> PeftModel:
 def _train(
     kind: type[_GRPO] | type[_RLOO], config: type[GRPOConfig] | type[RLOOConfig], data: TrainingData, run: Run
 ) -> PeftModel:
-    reward = GroupReward(data.reward, data.contexts, run.settings, run.processes)
+    reward = group_reward(data, run)
     rows = asked_rows(data.policy, data.contexts, run)
 
     def make(folder: Path) -> _Group:
@@ -69,6 +70,12 @@ def _train(
         )
 
     return run_trainer(run, make)
+
+
+def group_reward(data: TrainingData, run: Run) -> GroupReward:
+    """What pays the replies of a trainer by TRL."""
+    penalties = Penalties.of(run.settings, data.policy, data.episodes)
+    return GroupReward(data.reward, data.contexts, run.settings, run.processes, penalties)
 
 
 def asked_rows(policy: Policy, contexts: Sequence[DialogueContext], run: Run) -> Dataset:
@@ -104,6 +111,8 @@ class Sampling(StepTrainer):
             "repetition": repetition(tokens, mask),
             "sameness": sameness(tokens, mask, gather_object(self.places)),
         }
+        if lost := self.reward.lost:
+            self.observed["penalty"] = math.fsum(lost) / len(lost)
 
     def own_state(self) -> Any:
         """The moments of the scores."""
@@ -271,7 +280,7 @@ def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
     turns: list[list[int]] = [[] for _ in rows]
     for turn, row in enumerate(rollout.turn_ends[:, 0].tolist()):
         turns[row].append(turn)
-    columns = rollout.turn_ends[:, 1].tolist()
+    columns, said = rollout.turn_ends[:, 1].tolist(), rollout.said
     trainer.endings = rollout.endings
     trainer.ends = [[columns[turn] for turn in turns[row]] for row in rows]
     return {
@@ -282,6 +291,7 @@ def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
         "env_mask": [mask[read].long().tolist() for mask, read in zip(rollout.mask, spoken, strict=True)],
         "replies": [[rollout.texts[turn] for turn in turns[row]] for row in rows],
         "histories": [[rollout.histories[turn] for turn in turns[row]] for row in rows],
+        "said": [[said[turn] for turn in turns[row]] for row in rows],
     }
 
 

@@ -22,8 +22,7 @@ from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.ppo.actor_critic import ActorCritic
 from apportion.rlhf.sampling.rollout import Rollout, finite_probabilities, sample_replies
-from apportion.rlhf.trainers.group_advantages import GroupReward
-from apportion.rlhf.trainers.grpo_rloo import Sampling, asked_rows
+from apportion.rlhf.trainers.grpo_rloo import Sampling, asked_rows, group_reward
 from apportion.rlhf.trainers.running import StepTrainer, preference_arguments, run_trainer, unpaired_arguments
 from apportion.rlhf.trainers.supervised import Recorded, recorded_replies, rows_of_steps
 from apportion.rlhf.training.job import Run
@@ -42,7 +41,7 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
         self.policy = data.policy
         self.settings = run.settings
         self.contexts = data.contexts
-        self.reward = GroupReward(data.reward, data.contexts, run.settings, run.processes)
+        self.reward = group_reward(data, run)
         self.places = []
         self.observed = {}
         self._pairs: list[dict[str, list[int]]] = []
@@ -95,7 +94,8 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
                 self.policy, model, asked, max_new_tokens=window.max_new_tokens, temperature=window.temperature
             )
         replies = [[text] for text in rollout.texts]
-        scores = self.reward(asked, (), self.places, self.state, replies=replies)
+        said = rollout.said
+        scores = self.reward(asked, (), self.places, self.state, replies=replies, completion_ids=said)
         self._read(rollout, model)
         group = self.settings.num_generations
         chosen = [
@@ -105,7 +105,6 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
         ]
         apart = gather_object([best != worst for best, worst in chosen])
         self.observed["pairs"] = sum(apart) / len(apart)
-        said = [reply[kept].tolist() for reply, kept in zip(rollout.replies, rollout.mask, strict=True)]
         model.train()
         return [
             {"prompt_ids": list(asked[best].prompt), "chosen_ids": said[best], "rejected_ids": said[worst]}

@@ -61,8 +61,7 @@ def repetition(replies: Tensor, mask: Tensor) -> float:
     ``replies`` [shape=(B, L)] int64, ``mask`` [shape=(B, L)] bool; a reply of less than two pairs repeats nothing.
     """
     shares = []
-    for reply, kept in zip(replies.tolist(), mask.tolist(), strict=True):
-        tokens = [token for token, is_kept in zip(reply, kept, strict=True) if is_kept]
+    for tokens in _kept(replies, mask):
         pairs = list(pairwise(tokens))
         shares.append(1 - len(set(pairs)) / len(pairs) if pairs else 0.0)
     return sum(shares) / len(shares)
@@ -71,19 +70,30 @@ def repetition(replies: Tensor, mask: Tensor) -> float:
 def sameness(replies: Tensor, mask: Tensor, contexts: Sequence[int]) -> float:
     """How alike the replies to different contexts are, from 0 (no token pair in common) to 1 (one reply for all).
 
-    The mean over replies of the largest share of a reply's pairs of neighbouring tokens that a reply to another context
-    has, too; 0 where all contexts are one. ``replies`` [shape=(B, L)] int64, ``mask`` [shape=(B, L)] bool, ``contexts``
-    (B of them) say what is answered. A reply of one token is compared by it.
+    The mean over replies of `shared_pairs`. ``replies`` [shape=(B, L)] int64, ``mask`` [shape=(B, L)] bool,
+    ``contexts`` (B of them) say what is answered.
     """
-    pairs_of_replies = []
-    for reply, kept in zip(replies.tolist(), mask.tolist(), strict=True):
-        tokens = [token for token, is_kept in zip(reply, kept, strict=True) if is_kept]
-        pairs_of_replies.append(set(pairwise(tokens)) or set(tokens))
+    shares = shared_pairs(_kept(replies, mask), contexts)
+    return sum(shares) / len(shares)
+
+
+def shared_pairs(said: Sequence[Sequence[int]], contexts: Sequence[int]) -> list[float]:
+    """Of each reply the largest share of its pairs of neighbouring tokens that a reply to another context has, too.
+
+    ``said``: the tokens of B replies, ``contexts`` (B) what they answer; 0 where all contexts are one. A reply of one
+    token is compared by it.
+    """
+    pairs_of_replies: list[set[Any]] = [set(pairwise(tokens)) or set(tokens) for tokens in said]
     shares = []
     for pairs, here in zip(pairs_of_replies, contexts, strict=True):
         others = (other for other, there in zip(pairs_of_replies, contexts, strict=True) if there != here)
         shares.append(max((len(pairs & other) / len(pairs) for other in others if pairs), default=0.0))
-    return sum(shares) / len(shares)
+    return shares
+
+
+def _kept(replies: Tensor, mask: Tensor) -> list[list[int]]:
+    rows = zip(replies.tolist(), mask.tolist(), strict=True)
+    return [[token for token, kept in zip(reply, is_kept, strict=True) if kept] for reply, is_kept in rows]
 
 
 @dataclass(frozen=True)

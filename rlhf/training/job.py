@@ -58,6 +58,15 @@ class GoldModels:
 
 
 @dataclass(frozen=True)
+class Member:
+    """The folder of one reward model among several, and ``mean`` and ``sd`` of what it pays recorded turns."""
+
+    folder: Path
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
 class Job:
     """One alignment: from dialogues and a reward model to a policy in a folder.
 
@@ -71,7 +80,8 @@ class Job:
     answers in place of its split's sessions (`apportion.rlhf.policy.prompts`); none of them, and it answers in those.
     ``asking``: For a partner, or a reward, that asks a language model. ``gold``: What says whether the policy has
     gained; or why nothing does, in words (empty: nobody asked for it). ``thumbs``: Whether people judged a turn of the
-    ``policy`` split good, by session and turn.
+    ``policy`` split good, by session and turn. ``ensemble``: The reward models that score together, for
+    ``settings.reward_ensemble``; ``reward_model`` is not opened then.
     """
 
     episodes: Sequence[Episode]
@@ -86,6 +96,7 @@ class Job:
     asking: Asking = Asking()
     gold: GoldModels | str = ""
     thumbs: Mapping[tuple[str, int], bool] = field(default_factory=dict)
+    ensemble: tuple[Member, ...] = ()
 
 
 Watcher = Callable[[int, Mapping[str, float]], None]

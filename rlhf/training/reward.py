@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import InputError, UnitError
-from apportion.reward_model.history_windows import reply_text
 from apportion.reward_model.model import RewardModel
-from apportion.reward_model.state_baseline import turns_before
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy_settings import Device
+from apportion.rlhf.training.ensemble import Ensemble, asked
 
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
@@ -69,12 +68,7 @@ class ModelReward:
         self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
     ) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""
-        pairs = [(history, reply_text(reply)) for history, reply in zip(histories, replies, strict=True)]
-        places = [
-            turns_before(pair) if context.place is None else context.place
-            for context, pair in zip(contexts, pairs, strict=True)
-        ]
-        scores = self._model.score_windows(pairs, places)
+        scores = self._model.score_windows(*asked(contexts, histories, replies))
         paid: list[float] = (scores.advantage - self._sd_penalty * scores.sd).tolist()
         return paid
 
@@ -94,7 +88,9 @@ class NoReward:
 
 
 def of_job(job: Job, settings: Settings | None) -> SessionReward:
-    """The reward model of an alignment, placed where its policy is."""
+    """The reward model of an alignment, or several, placed where its policy is."""
+    if job.settings.trainer.needs_reward and job.settings.reward_ensemble:
+        return Ensemble(job)
     if job.reward_model is None:
         return NoReward()
     return ModelReward(job.reward_model, job.settings.placement.device, job.settings.sd_penalty)
@@ -123,13 +119,23 @@ def finite_scores(
     return scores
 
 
-def normalized_scores(scores: Sequence[float], norm: ScoreNorm, settings: AlignSettings) -> Sequence[float]:
-    """Scores as they are learned from: normalised by ``norm``, which takes them in, and clipped, as set."""
-    if settings.score_norm:
+def normalized_scores(
+    scores: Sequence[float], norm: ScoreNorm, settings: AlignSettings, lost: Sequence[float] = ()
+) -> Sequence[float]:
+    """Scores as they are learned from: normalised by ``norm``, which takes them in, and clipped, as set.
+
+    ``lost``: what each reply loses (`apportion.rlhf.training.penalties`), in ``norm``'s deviations, so that it is the
+    same price whatever the scores are in; it is taken off last, since no clip may hide it. Empty where nothing is.
+    """
+    if settings.score_norm or lost:
         norm.update(scores)
+    unit = 1.0 if settings.score_norm else norm.deviation
+    if settings.score_norm:
         scores = norm(scores)
     limit = settings.reward_clip
-    return scores if limit is None else [min(max(score, -limit), limit) for score in scores]
+    if limit is not None:
+        scores = [min(max(score, -limit), limit) for score in scores]
+    return [score - unit * less for score, less in zip(scores, lost, strict=True)] if lost else scores
 
 
 def best_and_worst(scores: Sequence[float], margin: float) -> tuple[int, int]:

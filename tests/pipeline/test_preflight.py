@@ -77,6 +77,20 @@ def test_a_reward_model_to_align_with_must_be_made(corpus):
     check(config(corpus, train_reward={"objective": "direct"}, **values))
 
 
+@pytest.mark.parametrize(
+    ("together", "told"),
+    [
+        (["rrd", "llm"], r"align.reward_ensemble = 'llm': not among the methods \(rrd, uniform\)"),
+        (["rrd"], r"align.reward_ensemble = \['rrd'\]: with the one seed of the run that is one reward model. Name"),
+    ],
+)
+def test_reward_models_that_score_together_must_be_made_and_be_several(corpus, together, told):
+    values = {"decompose": {"method": "uniform", "compare": ["rrd"]}, "align": {"reward_ensemble": together}}
+    with pytest.raises(InputError, match=told):
+        check(config(corpus, seeds=[0], **values))
+    check(config(corpus, seeds=[0, 1], **{**values, "align": {"reward_ensemble": ["rrd"]}}))
+
+
 def test_where_both_forms_are_trained_the_advice_is_to_name_another_one(corpus):
     values = {"decompose": {"method": "rudder"}, "train_reward": {"objective": "both"}}
     with pytest.raises(InputError, match=r"to another one \(rudder\)\.$"):

@@ -173,6 +173,13 @@ def test_its_settings_are_part_of_what_it_is_but_those_that_do_not_count(install
         ({"reward_settings": {"length": 3}}, r"'reward_model' takes no settings, and is given length"),
         ({"reward": "short", "reward_method": "rrd"}, "asks no reward model; take out reward_model and reward_method"),
         ({"reward": "short", "sd_penalty": 0.5}, "reward = 'short' has no sd; take out sd_penalty"),
+        ({"reward": "short", "reward_ensemble": ["a"]}, "take out reward_model and reward_method, or reward_ensemble"),
+        ({"reward_method": "a", "reward_ensemble": ["b"]}, "reward_method and reward_ensemble name one each"),
+        ({"reward_join": "min"}, "reward_join = 'min' joins reward_ensemble; name that"),
+        (
+            {"reward_join": "min", "reward_ensemble": ["a"], "sd_penalty": 1},
+            "reward_join = 'min' takes no sd_penalty; take that out",
+        ),
         ({"partner": "echo"}, "partner = 'echo' answers between turns, max_turns is 1; raise that"),
         ({"prompts": "p.jsonl", "max_turns": 2}, "partner = 'recorded' has recorded nothing after prompts"),
         ({"partner": "policy", "max_turns": 2}, r"'policy': policy: missing; add it"),

@@ -51,6 +51,14 @@ def test_what_was_not_asked_for_leaves_keys_as_they_were_and_what_was_enters_the
     assert AlignSettings(algorithm="sft", epochs=2, warmup=3).chosen == {"epochs": 2, "warmup": 3}
     assert AlignSettings(algorithm="dpo", preference_margin=0.5).chosen == {"preference_margin": 0.5}
     assert AlignSettings(epochs=2).unread == ("epochs",)
+    several = {"reward_ensemble": ("a", "b"), "penalties": {"length": 0.5}}
+    assert AlignSettings(**several, reward_join="min").chosen == {
+        "reward_ensemble": ["min", "a", "b"],
+        "penalties": {"sameness": 0.0, "length": 0.5, "missing_end": 0.0},
+    }
+    assert AlignSettings(**several, sd_penalty=1).joined == "lower bound of a and b, every seed"
+    taught = AlignSettings(algorithm="sft", **several)
+    assert taught.chosen == {} and taught.unread == ("penalties", "reward_ensemble")
 
 
 def test_the_learning_rate_suits_the_policy_unless_it_is_set():

@@ -1,5 +1,7 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from apportion.corpus.session import Rating, Session, Turn
@@ -8,7 +10,16 @@ from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config, load_config, shown_config
 from apportion.pipeline.engine.stage import Inputs, Unit, Work
 from apportion.pipeline.engine.store import Store
-from apportion.pipeline.stages.align import ALIGN, _gold, _gold_lesson, _thumbs, aligned_method, worth_note
+from apportion.pipeline.stages.align import (
+    ALIGN,
+    _ensemble,
+    _gold,
+    _gold_lesson,
+    _thumbs,
+    aligned_method,
+    verdict_of,
+    worth_note,
+)
 from tests.evaluation.made_up import labels, splits
 from tests.evaluation.methods.test_controls import NAMES, TEST, found
 
@@ -160,6 +171,7 @@ def test_enough_scored_sessions_give_two_models_or_the_cause(tmp_path, monkeypat
     [
         ({}, {}, "predicted-reaction"),
         ({"teacher": "predicted-reaction"}, {}, "ircr"),
+        ({"teacher": "predicted-reaction"}, {"reward_ensemble": ["uniform", "predicted-reaction"]}, "ircr"),
         ({"teacher": "predicted-reaction"}, {"reward": "length"}, "predicted-reaction"),
     ],
 )
@@ -170,6 +182,55 @@ def test_gold_learns_by_another_method_than_the_reward(tmp_path, monkeypatch, tr
     inputs = Inputs(Unit(None, "mix", 0), (), {"split": {Unit(): store.find("split", "k")}})
     config = Config.model_validate({"corpus": "c", "train_reward": train_reward, "align": align})
     assert _gold_lesson(inputs, config).method == method
+
+
+def test_several_reward_models_are_read_and_brought_into_one_unit(tmp_path):
+    align = {"reward_ensemble": ["rrd", "uniform"]}
+    config = Config.model_validate(
+        {"corpus": "c", "seeds": [0, 1], "decompose": {"method": "uniform", "compare": ["rrd"]}, "align": align}
+    )
+    unit = Unit(None, "rrd", 0)
+    units = [Unit(None, name, seed) for name in ("rrd", "uniform") for seed in (0, 1)]
+    assert aligned_method(config) == "rrd" and ALIGN.applies(config, unit, None)
+    assert [*ALIGN.read_as(config, unit, "train-reward")] == units
+    assert [*ALIGN.read_as(config, unit, "evaluate")] == [unit]
+    store = Store(tmp_path)
+    store.commit("split", "k", store.scratch(), {"splits": splits(train=NAMES[:1], validation=NAMES[1:2])}, {})
+
+    def found(*held):
+        values = [(NAMES[0], 99.0), *((NAMES[1], value) for value in held)]
+        rows = [{"session_id": name, "advantage": value} for name, value in values]
+        key = str(held)
+        store.commit("train-reward", key, store.scratch(), {"scores": pa.Table.from_pylist(rows)}, {})
+        return store.find("train-reward", key)
+
+    def members(*held):
+        trained = dict(zip(units, [found(1.0, 3.0)] * 3 + [found(*held)], strict=True))
+        upstream = {"split": {Unit(): store.find("split", "k")}, "train-reward": trained}
+        return _ensemble(Inputs(unit, (), upstream), config), trained
+
+    together, trained = members(5.0, 5.5, 6.0)
+    assert [one.folder for one in together] == [trained[each].folder / "model" for each in units]
+    assert [(one.mean, one.sd) for one in together[2:]] == [(2.0, 1.0), (5.5, pytest.approx(0.5 * (2 / 3) ** 0.5))]
+    for held in ((4.0, 4.0), ()):
+        with pytest.raises(UnitError, match=rf"model of uniform, seed 1 pays all {len(held)} recorded turns .* alike"):
+            members(*held)
+
+
+def test_of_several_reward_models_the_worst_says_whether_the_policy_is_worth_it(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.commit("evaluate", "k", store.scratch(), {}, {"evaluation": {}})
+    verdicts = {"rrd": 0.5, "uniform": 0.1, "llm": None}
+    monkeypatch.setattr(
+        "apportion.pipeline.stages.align.beats_controls",
+        lambda document, name: (
+            verdicts[name] and SimpleNamespace(method=name, gain=SimpleNamespace(value=verdicts[name]))
+        ),
+    )
+    together = {"decompose": {"method": "uniform", "compare": ["rrd", "llm"]}}
+    for names, worst in ((["rrd", "llm", "uniform"], "uniform"), (["rrd", "llm"], "rrd")):
+        config = Config.model_validate({"corpus": "c", **together, "align": {"reward_ensemble": names}})
+        assert verdict_of(config, [store.find("evaluate", "k")]).method == worst
 
 
 class Anything:

@@ -23,7 +23,7 @@ from apportion.rlhf.launch.worker import SharedJob
 from apportion.rlhf.policy.prompts import prompt_episodes
 from apportion.rlhf.policy.sharding import FLAGS, check_sharding, claim_accelerate_flags, sharding_asked
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.job import Asking
+from apportion.rlhf.training.job import Asking, Member
 from tests.made_once import made_once
 from tests.rlhf.processes_run import SETTINGS, run, trained
 from tests.rlhf.together import aligned_in_two_goes, aligned_together, job, launched
@@ -70,11 +70,9 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     without.write(tmp_path)
     assert SharedJob.read(tmp_path) == without
     asking = Asking(cache=tmp_path / "cache", recorded=tmp_path / "replies", budget_usd=0.5)
-    asked = SharedJob(
-        replace(without.job, asking=asking, prompts=prompt_episodes([{"prompt": "Where?"}]), thumbs={("s", 1): True}),
-        3,
-        17,
-    )
+    prompts, members = prompt_episodes([{"prompt": "Where?"}]), (Member(tmp_path / "m", 0.1, 2.0),)
+    given = {"prompts": prompts, "ensemble": members, "thumbs": {("s", 1): True}}
+    asked = SharedJob(replace(without.job, asking=asking, **given), 3, 17)
     asked.write(tmp_path)
     assert SharedJob.read(tmp_path) == asked
 
