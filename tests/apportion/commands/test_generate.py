@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from datasets import Dataset
+from peft import LoraConfig
 from trl import DPOConfig, DPOTrainer
 
 import apportion.rlhf.compare.generate as generating
@@ -170,6 +171,7 @@ def test_best_and_worst_are_pairs_that_trl_s_dpo_reads(capsys, corpus, policy, r
         args=DPOConfig(str(tmp_path / "dpo"), save_strategy="no", disable_tqdm=True, **arguments),
         train_dataset=Dataset.from_list(pairs),
         processing_class=small.tokenizer,
+        peft_config=LoraConfig(r=2, target_modules=["q_proj"]),
     )
     assert len(trainer.train_dataset) == len(pairs) and math.isfinite(trainer.train().training_loss)
     assert "nothing to do" in run(capsys, *asked)[1]
