@@ -64,12 +64,15 @@ Replies = Mapping[tuple[str, int], str]
 def align(work: Path, seed: int, algorithm: str, given: argparse.Namespace) -> Path:
     """Train a policy; its folder, kept from the next training in the same run folder."""
     kept = work / "policies" / f"{algorithm}{given.called}-seed{seed}"
+    config, settings = work / f"seed{seed}.toml", "\n".join(given.set)
+    text = CONFIG.format(seed=seed, algorithm=algorithm, policy=given.policy, settings=settings)
+    if kept.exists() and (kept / "config.toml").read_text(encoding="utf-8") != text:
+        raise SystemExit(f"{kept}: trained by other settings. Call these otherwise (--called), or take it away.")
     if not kept.exists():
-        config, settings = work / f"seed{seed}.toml", "\n".join(given.set)
-        text = CONFIG.format(seed=seed, algorithm=algorithm, policy=given.policy, settings=settings)
         config.write_text(text, encoding="utf-8")
         seconds, _ = timed(["run", "--only", "align", str(config)])
         shutil.copytree(work / f"seed{seed}" / "policy", kept)
+        shutil.copy(config, kept / "config.toml")
         tell(f"alignment: {kept.name}, training", seconds / 60, "min", verdict=_verdict(kept))
     return kept
 

@@ -114,9 +114,12 @@ class ContrastPairs:
         """For each of the P turns the reply of another dialogue's that is ``paid`` [shape=(P,)] among the highest."""
         best = np.flatnonzero((paid >= paid.quantile(1 - HIGHEST)).numpy())
         draw = np.random.default_rng(seed)
-        away = [best[self.dialogue[best] != home] for home in self.dialogue]
+        away = {home: best[self.dialogue[best] != home] for home in np.unique(self.dialogue)}
         return np.array(
-            [self.turns[draw.choice(of)] if len(of) else own for of, own in zip(away, self.turns, strict=True)]
+            [
+                self.turns[draw.choice(away[home])] if len(away[home]) else own
+                for home, own in zip(self.dialogue, self.turns, strict=True)
+            ]
         )
 
 
@@ -183,7 +186,8 @@ def _ordered(fit: ContextFit, contexts: Tensor, pairs: ContrastPairs) -> float:
 def weigh_context(
     fit: ContextFit, contexts: Tensor, held: NDArray[np.int64], own: Replies, rivals: Sequence[Replies]
 ) -> list[float]:
-    """Set ``fit.bound`` and ``fit.weight``; returns the shares of ``rivals`` that are paid less than ``own``.
+    """Set ``fit.bound`` and ``fit.weight``; returns the shares of ``rivals`` that are paid less than ``own``; NaN where
+    all of a kind are the same reply in the same place, which there is no other of.
 
     Each bound goes with the weight at which replies in their own contexts lose what `COST` allows; the one that orders
     most rivals is taken. What no reply that people gave loses, no agreement with people is lost for.
@@ -202,8 +206,8 @@ def weigh_context(
             float((own.paid + lost[0] > one.paid + less)[(own.said != one.said) | (own.at != one.at)].float().mean())
             for one, less in zip(rivals, lost[1:], strict=True)
         ]
-        if sum(ordered) > most:
-            most, best, shares = sum(ordered), (float(bound), weight), ordered
+        if (found := sum(share for share in ordered if share == share)) > most:
+            most, best, shares = found, (float(bound), weight), ordered
     fit.bound.fill_(best[0])
     fit.weight.fill_(best[1])
     return shares

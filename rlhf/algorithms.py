@@ -111,7 +111,12 @@ ALGORITHMS: dict[str, Algorithm] = {
             "kto",
             "KTO by TRL: what the targets said becomes more likely where it was good, and less where it was bad.",
             "apportion.rlhf.trainers.preferences:train_kto",
-            frozenset(("reward", "reward_settings", "sd_penalty", "score_norm", "beta", "stop", "epochs")),
+            frozenset(
+                (
+                    *("reward", "reward_settings", "reward_ensemble", "reward_join", "sd_penalty", "score_norm"),
+                    *("beta", "stop", "epochs"),
+                )
+            ),
             paper="Ethayarajh et al., 2024",
         ),
         Algorithm(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apportion.corpus.annotators import labels_in, thumbs
+from apportion.corpus.annotators import labels_in, peoples_labels, thumbs
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import answered_episodes, credited
 from apportion.decompose.method import ObjectiveMethod, PredictedReaction
@@ -87,7 +87,15 @@ def _thumbs(inputs: Inputs, config: Config) -> Mapping[tuple[str, int], bool]:
     from apportion.corpus.splits.splits import sessions_in
 
     mine = sessions_in(inputs.required("split", "splits"), "policy")
-    return thumbs(labels_in(inputs.turn_labels, mine, config.evaluate.label)[1])
+    name, means = labels_in(inputs.turn_labels, mine, config.evaluate.label)
+    labels = peoples_labels(inputs.turn_labels)
+    names = set(labels["name"].to_pylist())
+    if names and (name not in names if config.evaluate.label else len(names) > 1 and not means):
+        raise UnitError(
+            f"align.algorithm = 'kto': evaluate.label = {config.evaluate.label!r}, and people's labels of turns are "
+            f"called {', '.join(sorted(names))}. Choose one with evaluate.label."
+        )
+    return thumbs(means)
 
 
 @contextmanager
@@ -144,7 +152,7 @@ def _gold_identity(config: Config) -> dict[str, Any]:
         return {}
     reads = model_digest(SMOLLM2) if model_folder(SMOLLM2).is_dir() else None
     learns = settings_identity(METHODS["predicted-reaction"], config.decompose)
-    return {"gold": {"version": 1, "learns": learns, "target": config.decompose.target, "smollm2": reads}}
+    return {"gold": {"version": 2, "learns": learns, "target": config.decompose.target, "smollm2": reads}}
 
 
 def _against(job: Job) -> Mapping[str, Any]:
@@ -181,6 +189,11 @@ def _ensemble(inputs: Inputs, config: Config) -> tuple[Member, ...]:
     held, trained = sessions_in(inputs.required("split", "splits"), "validation"), inputs.upstream["train-reward"]
     members: list[Member] = []
     for unit in _together(config, inputs.unit):
+        if unit not in trained:
+            raise UnitError(
+                f"align.reward_ensemble: the reward model of {unit} is not there, its training failed. Mend that "
+                "(train-reward, above), or take its method or its seed out."
+            )
         rows = trained[unit].table("scores").select(["session_id", "advantage"]).to_pylist()
         paid = np.array([row["advantage"] for row in rows if row["session_id"] in held])
         sd = float(paid.std()) if len(paid) else 0.0
@@ -291,7 +304,7 @@ def _nothing_to_align(config: Config, sessions: Mapping[str, Session]) -> str | 
     if (
         config.split.policy > 0
         or not align.trainer.needs_reward
-        or align.prompts is not None
+        or (align.prompts is not None and not align.trainer.from_record)
         or align.environment is not None
     ):
         return None
@@ -365,6 +378,11 @@ def _check_reward_model(config: Config) -> None:
         raise InputError(
             f"align.reward_ensemble = {list(config.align.reward_ensemble)}: with the one seed of the run that is one "
             "reward model. Name another method, or give `seeds` more."
+        )
+    if _scores_together(config) and config.split.validation == 0:
+        raise InputError(
+            "align.reward_ensemble with split.validation = 0: what the models pay turns of that split is their common "
+            "unit. Give it a share, e.g. 0.1."
         )
     for name in aligned_methods(config):
         _check_own(config, name, trained_models(config))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -64,7 +65,7 @@ def _add_advantage(
     with torch.inference_mode():  # How well a reply fits hangs on the state, too.
         paid = values[taken] + fit(contexts).double().numpy()
     model.baseline = StateBaseline.fit(contexts, places, paid, offsets)
-    return {name: 100 * share for name, share in zip(FIGURES, shares, strict=True)}
+    return {name: 100 * share for name, share in zip(FIGURES, shares, strict=True) if not math.isnan(share)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -315,5 +315,5 @@ def _write(
             write_atomically(pairs_path(out), "".join(f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in pairs))
         scratch = folder / f"table{out.suffix}"
         write_rows(table, scratch, sampling.schema)
-        write_atomically(note_path(out), note_text(fingerprint, scratch, out.name))
+        write_atomically(note_path(out), note_text(fingerprint, scratch, out))
         place_file(scratch, out)

@@ -42,17 +42,20 @@ def is_blind(out: Path) -> bool:
 def is_finished(out: Path, fingerprint: Mapping[str, Any]) -> bool:
     """Whether ``out`` is there, was made with exactly this, and has not been changed since."""
     try:
-        same = _read(out) == {**fingerprint, "sha256": file_digest(out), "table": out.name}
+        same = _read(out) == _note(fingerprint, out, out)
     except OSError:
         return False
-    beside = [key_path(out)] * fingerprint["blind"] + [pairs_path(out)] * fingerprint.get("pairs", False)
-    return same and all(path.is_file() for path in beside)
+    return same and (not fingerprint["blind"] or key_path(out).is_file())
 
 
-def note_text(fingerprint: Mapping[str, Any], table: Path, name: str) -> str:
-    """The note of the table that is to be called ``name`` and stands at ``table`` until it is whole."""
-    note = {**fingerprint, "sha256": file_digest(table), "table": name}
-    return json.dumps(note, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+def note_text(fingerprint: Mapping[str, Any], table: Path, out: Path) -> str:
+    """The note of the table that is to be ``out`` and stands at ``table`` until it is whole; its pairs are there."""
+    return json.dumps(_note(fingerprint, table, out), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _note(fingerprint: Mapping[str, Any], table: Path, out: Path) -> dict[str, Any]:
+    pairs = {"pairs_sha256": file_digest(pairs_path(out))} if fingerprint.get("pairs") else {}
+    return {**fingerprint, "sha256": file_digest(table), "table": out.name, **pairs}
 
 
 def _read(out: Path) -> dict[str, Any] | None:

@@ -29,6 +29,10 @@ TAUGHT = (
     "fine-tuned (SFT) on what the\ntargets of one corpus said (test sessions left out). No reward had a part in it: it "
     "speaks as they did, good or bad."
 )
+JUDGED = (
+    "trained with {name} on what the\ntargets of one corpus said, good or bad: by people's labels of the turns, and "
+    "where there were none by {judge} (`judged`: the\nshare that people judged)."
+)
 ROWS = {
     "reward": "mean reward",
     "kl": "KL from the base, nats a reply",
@@ -130,6 +134,9 @@ def _how(settings: AlignSettings) -> str:
     if not settings.trainer.needs_reward:
         return TAUGHT
     name = settings.algorithm.upper()
+    if settings.trainer.takes_thumbs:
+        by = "a reward model" if settings.reward == REWARD_MODEL else f"the reward `{settings.reward}`"
+        return JUDGED.format(name=name, judge=by)
     if settings.reward != REWARD_MODEL:
         return RAISED_BY_NAME.format(name=name, reward=settings.reward, title=settings.reward_by.title)
     other, joined = settings.reward_model, settings.joined

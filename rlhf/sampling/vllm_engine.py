@@ -17,6 +17,7 @@ from trl.generation import vllm_generation
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.settings import AlignSettings
+from apportion.rlhf.training.rng_state import seeded_rng
 
 SHARE = 0.3
 """Of the card's memory, for the engine's own copy of the weights and its cache: TRL's default."""
@@ -55,14 +56,15 @@ class VLLMReplies:
             "temperature": settings.temperature, "top_p": 1.0, "top_k": 0, "max_tokens": settings.max_new_tokens,
             "stop_token_ids": list(policy.eos_ids),
         }  # fmt: skip
-        self._engine = vllm_generation.VLLMGeneration(
-            model=model,
-            accelerator=Accelerator(),
-            processing_class=policy.tokenizer,
-            gpu_memory_utilization=SHARE,
-            max_model_length=settings.window.tokens,
-            max_num_seqs=settings.batch_size,
-        )
+        with seeded_rng(0):  # In this process vLLM seeds the generators, and the run's go on as they were.
+            self._engine = vllm_generation.VLLMGeneration(
+                model=model,
+                accelerator=Accelerator(),
+                processing_class=policy.tokenizer,
+                gpu_memory_utilization=SHARE,
+                max_model_length=settings.window.tokens,
+                max_num_seqs=settings.batch_size,
+            )
         hand_merged(self._engine, model)
 
     def __call__(self, contexts: Sequence[DialogueContext]) -> list[list[int]]:

@@ -88,7 +88,12 @@ def test_reward_models_that_score_together_must_be_made_and_be_several(corpus, t
     values = {"decompose": {"method": "uniform", "compare": ["rrd"]}, "align": {"reward_ensemble": together}}
     with pytest.raises(InputError, match=told):
         check(config(corpus, seeds=[0], **values))
-    check(config(corpus, seeds=[0, 1], **{**values, "align": {"reward_ensemble": ["rrd"]}}))
+    several = {**values, "align": {"reward_ensemble": ["rrd"]}}
+    check(config(corpus, seeds=[0, 1], **several))
+    with pytest.raises(InputError, match=r"align.reward_ensemble with split.validation = 0: .* Give it a share"):
+        check(
+            config(corpus, seeds=[0, 1], split={"validation": 0, "train": 0.8, "test": 0.1, "policy": 0.1}, **several)
+        )
 
 
 def test_where_both_forms_are_trained_the_advice_is_to_name_another_one(corpus):

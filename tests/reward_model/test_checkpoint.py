@@ -108,6 +108,9 @@ def test_weights_of_another_architecture_are_refused(change: str, saved: Path) -
     save_file(weights, saved / "model.safetensors")
     with pytest.raises(InputError, match="weights of another architecture"):
         RewardModel.from_pretrained(saved)
+    save_file({**weights, "context_fit.scale": torch.ones(())}, saved / "model.safetensors")
+    with pytest.raises(InputError, match="an earlier version, .* Make one with `apportion run --only train-reward`"):
+        RewardModel.from_pretrained(saved)
 
 
 def test_a_trained_backbone_without_its_folder_is_refused(bert: Path, tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def test_a_reply_is_paid_more_in_its_own_context_and_no_more_than_nothing() -> N
     shares = weigh_context(fit, contexts, pairs.turns, own, wrong)
     assert len(shares) == 3 and min(shares) > 0.8
     assert float(fit(contexts).max()) <= 0
-    assert float(fit(contexts).mean()) > float(fit(contexts.roll(TURNS, 0)).mean()) - 1
+    swapped = torch.cat([contexts[:, :384], contexts.roll(TURNS, 0)[:, 384:768], contexts[:, 768:]], dim=1)
+    assert float(fit(contexts).mean()) > float(fit(swapped).mean())
     again = fit_context(contexts, rows[:240], rows[240:], 0)
     assert again is not None and torch.equal(again.of_reply.weight, fit.of_reply.weight)
 
@@ -68,6 +69,19 @@ def test_most_replies_that_people_gave_lose_nothing_and_what_is_lost_is_of_a_kno
     own, wrong = cases(pairs, 1e3 * noise)
     weigh_context(fit, contexts, pairs.turns, own, wrong)
     assert float(fit.weight) > 100 * weight
+
+
+def test_where_each_dialogue_has_one_turn_the_other_kinds_decide() -> None:
+    contexts, rows = planted(300)
+    fit = fit_context(contexts, rows[:240], rows[240:], 0)
+    assert fit is not None
+    pairs = ContrastPairs.of(contexts.numpy(), [of[:1] for of in rows[240:]], 1)
+    assert np.array_equal(pairs.shuffled, pairs.turns)
+    paid = torch.from_numpy(np.random.default_rng(2).normal(size=len(pairs.turns)))
+    own, wrong = cases(pairs, paid.expand(4, -1))
+    tempting = Replies(pairs.tempting(paid, 0), pairs.turns, paid)
+    shares = weigh_context(fit, contexts, pairs.turns, own, [*wrong, tempting])
+    assert np.isnan(shares[2]) and shares[0] > 0.5 and shares[3] > 0 and fit.weight > 0
 
 
 def test_a_reply_that_is_paid_much_tempts_in_other_dialogues() -> None:

@@ -175,8 +175,9 @@ def test_best_and_worst_are_pairs_that_trl_s_dpo_reads(capsys, corpus, policy, r
     )
     assert len(trainer.train_dataset) == len(pairs) and math.isfinite(trainer.train().training_loss)
     assert "nothing to do" in run(capsys, *asked)[1]
-    (tmp_path / "r.pairs.jsonl").unlink()
-    run.refuses(capsys, "or it was changed since", *asked)
+    for text in ("{}\n", None):
+        (tmp_path / "r.pairs.jsonl").unlink() if text is None else (tmp_path / "r.pairs.jsonl").write_text(text)
+        run.refuses(capsys, "or it was changed since", *asked)
     run.refuses(capsys, "and no --blind", *asked, "--policy", f"q={policy}", "--blind")
 
 

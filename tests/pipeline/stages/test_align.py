@@ -105,7 +105,7 @@ def test_gold_enters_the_key_where_it_could_be_asked_and_nowhere_else(align):
         return dict(ALIGN.settings(Config.model_validate({"corpus": "c", "align": align}), Unit()))
 
     plain, asked = key(**align), key(algorithm="ppo")
-    assert "gold" not in plain and asked.pop("gold")["version"] == 1 and "stop" not in asked["align"]
+    assert "gold" not in plain and asked.pop("gold")["version"] == 2 and "stop" not in asked["align"]
     assert key(stop="gold") == key() != key(stop="none") == asked
 
 
@@ -122,6 +122,12 @@ def test_people_s_labels_of_the_policy_split_reach_kto_alone(tmp_path):
         _thumbs(inputs, kto) == {("a", 0): True, ("a", 2): False}
         and _thumbs(replace(inputs, turn_labels=None), kto) == {}
     )
+    for name, several in (("vigour", False), (None, True)):
+        place, names = given.schema.get_field_index("name"), ["b", *["a"] * (len(given) - 1)]
+        other = given.set_column(place, "name", pa.array(names)) if several else given
+        named = kto.model_copy(update={"evaluate": kto.evaluate.model_copy(update={"label": name})})
+        with pytest.raises(UnitError, match=r"'kto': evaluate.label = .*Choose one with evaluate.label"):
+            _thumbs(replace(inputs, turn_labels=other), named)
     assert [ALIGN.turn_labels(config) for config in (kto, ppo, off)] == [True, False, False]
     assert ALIGN.settings(kto, Unit())["label"] == "quality" and "label" not in ALIGN.settings(ppo, Unit())
 
@@ -215,6 +221,10 @@ def test_several_reward_models_are_read_and_brought_into_one_unit(tmp_path):
     for held in ((4.0, 4.0), ()):
         with pytest.raises(UnitError, match=rf"model of uniform, seed 1 pays all {len(held)} recorded turns .* alike"):
             members(*held)
+    del trained[units[3]]
+    upstream = {"split": {Unit(): store.find("split", "k")}, "train-reward": trained}
+    with pytest.raises(UnitError, match="the reward model of uniform, seed 1 is not there, its training failed"):
+        _ensemble(Inputs(unit, (), upstream), config)
 
 
 def test_of_several_reward_models_the_worst_says_whether_the_policy_is_worth_it(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from apportion.corpus.schema import EPISODE_KEY, FRAMES, SPLITS
 from apportion.corpus.session import Turn
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.evaluation.confidence_intervals.bootstrap import Missing
+from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Inputs, Unit
 from apportion.pipeline.stages.evaluate import (
     _asked_for,
@@ -23,7 +24,12 @@ from tests.evaluation.made_up import episode, rewards
 
 
 def test_people_s_turn_labels_are_shown_to_the_evaluation_and_to_what_hands_some_on():
-    assert [stage.name for stage in STAGES.values() if stage.turn_labels] == ["hand-labels", "evaluate"]
+    def shown(algorithm: str) -> list[str]:
+        config = Config.model_validate({"corpus": "c", "output": "o", "align": {"algorithm": algorithm}})
+        return [stage.name for stage in STAGES.values() if stage.turn_labels(config)]
+
+    assert [shown(name) for name in ("ppo", "dpo", "sft")] == [["hand-labels", "evaluate"]] * 3
+    assert sorted(shown("kto")) == ["align", "evaluate", "hand-labels"]
     assert not any("turn_labels" in stage.reads for stage in STAGES.values())
 
 

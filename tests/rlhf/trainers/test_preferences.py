@@ -187,7 +187,7 @@ def test_kto_learns_from_the_policys_sessions_and_answers_no_prompts(tmp_path):
     metrics = {row["metric"] for row in history.to_pylist() if row["metric"] != "warmup_loss"}
     assert metrics == {"loss", "entropy", "judged", "margin"} and len(samples) == 2
     card = (tmp_path / "README.md").read_text()
-    assert "trained with KTO against" in card and "sessions of the `policy` split" in card
+    assert "trained with KTO on what" in card and "sessions of the `policy` split" in card
     assert "| loss" not in card
 
 
