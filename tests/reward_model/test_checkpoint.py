@@ -109,7 +109,7 @@ def test_weights_of_another_architecture_are_refused(change: str, saved: Path) -
     with pytest.raises(InputError, match="weights of another architecture"):
         RewardModel.from_pretrained(saved)
     save_file({**weights, "context_fit.scale": torch.ones(())}, saved / "model.safetensors")
-    with pytest.raises(InputError, match="an earlier version, .* Make one with `apportion run --only train-reward`"):
+    with pytest.raises(InputError, match=r"an earlier version.* Make one with `apportion run --only train-reward`"):
         RewardModel.from_pretrained(saved)
 
 
