@@ -2,6 +2,7 @@
 
     python -m benchmarks.alignment ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1] [--algorithms ppo raft ...]
         [--policy smollm2] [--set KEY=VALUE ...]
+    python -m benchmarks.alignment  # what a judge said of some replies, recorded
 
 USS SGD (1,000 real dialogues with session scores) -> turn rewards by `mix` -> the proxy -> a policy by each algorithm,
 all by the command line; gold A ends each training and chooses its step. Then replies to contexts of test sessions,
@@ -57,6 +58,7 @@ algorithm = "{algorithm}"
 policy = "{policy}"
 {settings}
 """
+JUDGED = Path(__file__).parent / "judged" / "alignment.jsonl"
 RATING, CONTEXTS, BEST_OF = "satisfaction", 100, (1, 4, 16)
 Replies = Mapping[tuple[str, int], str]
 
@@ -71,8 +73,10 @@ def align(work: Path, seed: int, algorithm: str, given: argparse.Namespace) -> P
     if not kept.exists():
         config.write_text(text, encoding="utf-8")
         seconds, _ = timed(["run", "--only", "align", str(config)])
-        shutil.copytree(work / f"seed{seed}" / "policy", kept)
-        shutil.copy(config, kept / "config.toml")
+        scratch = kept.with_name(f"tmp.{kept.name}")
+        shutil.copytree(work / f"seed{seed}" / "policy", scratch, dirs_exist_ok=True)
+        shutil.copy(config, scratch / "config.toml")
+        scratch.rename(kept)
         tell(f"alignment: {kept.name}, training", seconds / 60, "min", verdict=_verdict(kept))
     return kept
 
@@ -89,16 +93,8 @@ def answers(
     out = work / f"responses-seed{seed}-{'-'.join(policies)}.parquet"
     first, *others = [f"{name}={folder}" for name, folder in policies.items()]
     asked = ["policy", "generate", first, str(work / "corpus"), *(f"--policy={other}" for other in others)]
-    asked += [
-        "--out",
-        str(out),
-        "--contexts",
-        str(CONTEXTS),
-        "--dtype",
-        dtype,
-        "--splits",
-        str(work / f"seed{seed}" / "splits.parquet"),
-    ]
+    asked += [f"--out={out}", f"--contexts={CONTEXTS}", f"--dtype={dtype}"]
+    asked += [f"--splits={work / f'seed{seed}' / 'splits.parquet'}"]
     if best_of:
         asked += ["--reward-model", str(proxy(work, seed)), *(f"--best-of={n}" for n in best_of)]
     timed([*asked, *(["--force"] if out.exists() and not _same(out, policies) else [])])
@@ -168,9 +164,29 @@ def compare(work: Path, seed: int, said: Mapping[str, Replies], start: str) -> N
         )  # fmt: skip
 
 
+def judged() -> None:
+    """How often a judge preferred each policy's reply to the start's, in both orders; recorded, sessions drawn again.
+
+    It has won where at least one order says so and the other does not say the opposite; a tie is half a win.
+    """
+    about, *rows = (json.loads(line) for line in JUDGED.read_text(encoding="utf-8").splitlines())
+    for policy in rows[0]["verdicts"]:
+        votes = [sum({"won": 1, "lost": -1}.get(said, 0) for said in row["verdicts"][policy]) for row in rows]
+        won = np.array([0.5 + 0.5 * np.sign(vote) for vote in votes])
+        rate, *interval = _mean([row["session_id"] for row in rows], won)
+        counts = [int((won == outcome).sum()) for outcome in (1.0, 0.5, 0.0)]
+        tell(f"alignment: {policy}, recorded judge", rate or 0.0, "of replies", interval=interval,
+             won_tied_lost=counts, judge=about["judge"], date=about["date"])  # fmt: skip
+
+
 def _gain(sessions: Sequence[str], more: Floats, start: Floats) -> list[float | None]:
+    return _mean(sessions, more / start.std())
+
+
+def _mean(sessions: Sequence[str], values: Floats) -> list[float | None]:
+    """A mean over contexts and its interval, sessions drawn again."""
     sums: dict[str, list[float]] = {}
-    for session, value in zip(sessions, more / start.std(), strict=True):
+    for session, value in zip(sessions, values, strict=True):
         of_session = sums.setdefault(session, [0.0, 0.0])
         of_session[0] += float(value)
         of_session[1] += 1.0
@@ -191,14 +207,19 @@ def _same(out: Path, policies: Mapping[str, str]) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path)
-    parser.add_argument("--work", type=Path, required=True, help="a folder for corpus, runs and responses")
+    parser.add_argument("source", type=Path, nargs="?", help="none prints what the judge said, recorded, alone")
+    parser.add_argument("--work", type=Path, help="a folder for corpus, runs and responses")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--algorithms", nargs="+", default=["ppo", "raft", "dpo", "grpo"])
     parser.add_argument("--policy", default="smollm2")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="lines of [align]")
     parser.add_argument("--called", default="", help="what these settings are called")
     given = parser.parse_args()
+    if given.source is None:
+        judged()
+        return
+    if given.work is None:
+        parser.error("--work is needed beside a source")
     torch.set_num_threads(1)
     given.work.mkdir(parents=True, exist_ok=True)
     if not (given.work / "corpus").exists():

@@ -65,7 +65,7 @@ def keys() -> int:
     """Keys of the file that `apportion init` writes for the demo's corpus, commented ones among them."""
     from apportion.pipeline.template import template_for
 
-    text, _ = template_for(ROOT / "demo" / "corpus", None)
+    text, *_ = template_for(ROOT / "demo" / "corpus", None)
     return sum(re.match(r"(# )?[a-z_]+ =( |$)", line) is not None for line in text.splitlines())
 
 

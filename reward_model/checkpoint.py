@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
 from pydantic import ValidationError
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -61,9 +61,14 @@ def read_config(folder: Path) -> RewardModelConfig:
 
 
 def check_checkpoint(folder: Path) -> None:
-    """Raise InputError where `read_config` would, or the weights are not there; nothing is loaded."""
+    """Raise InputError where `read_config` would, or the weights are not there or older; nothing is loaded."""
     read_config(folder)
-    _weights_of(folder)
+    path = _weights_of(folder)
+    try:
+        with safe_open(path, "pt") as weights:
+            _refuse_older(weights.keys(), path)
+    except (SafetensorError, OSError) as error:
+        raise _unreadable(path, error) from None
 
 
 def _weights_of(folder: Path) -> Path:
@@ -79,11 +84,20 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     """The tensors of the checkpoint in ``folder``."""
     path = _weights_of(folder)
     try:
-        return load_file(path)
+        weights = load_file(path)
     except (SafetensorError, OSError) as error:
-        raise InputError(
-            f"{path}: not a readable safetensors file ({error}). Copy it again, or make it again."
-        ) from None
+        raise _unreadable(path, error) from None
+    _refuse_older(weights, path)
+    return weights
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path}: not a readable safetensors file ({error}). Copy it again, or make it again.")
+
+
+def _refuse_older(names: Iterable[str], path: Path) -> None:
+    if "context_fit.scale" in names:
+        raise InputError(f"{path}: the model is of an earlier version, which took from replies that fit. {MAKE}")
 
 
 def stored_weights(model: nn.Module) -> dict[str, Tensor]:

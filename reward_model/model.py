@@ -20,7 +20,6 @@ from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 from apportion.reward_model.checkpoint import (
     BACKBONE_FOLDER,
-    MAKE,
     fill,
     read_config,
     read_weights,
@@ -339,10 +338,6 @@ class RewardModel(nn.Module):
             model = cls(config, backbone)
         if "baseline.weight" in weights:
             model.baseline = StateBaseline((len(weights["baseline.weight"]) - PLACE) // 2)
-        if "context_fit.scale" in weights:
-            raise InputError(
-                f"{folder}: the model is of an earlier version, which took something from replies that fit. {MAKE}"
-            )
         if "context_fit.weight" in weights:
             model.context_fit = ContextFit(weights["context_fit.of_reply.weight"].shape[1])
         fill(model, weights, folder)

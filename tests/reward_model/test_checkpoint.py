@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from apportion.foundation.errors import InputError
+from apportion.reward_model.checkpoint import check_checkpoint
 from apportion.reward_model.model import RewardModel
 from tests.reward_model.test_model import MESSAGES, random_head
 from tests.reward_model.tiny import SIZES, save_tiny, small
@@ -89,8 +90,9 @@ def test_a_configuration_of_something_else_is_refused(text: str | dict[str, floa
 def test_missing_and_damaged_weights_are_named(saved: Path) -> None:
     weights = saved / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:50])
-    with pytest.raises(InputError, match="not a readable safetensors file"):
-        RewardModel.from_pretrained(saved)
+    for read in (RewardModel.from_pretrained, check_checkpoint):
+        with pytest.raises(InputError, match="not a readable safetensors file"):
+            read(saved)
     weights.unlink()
     with pytest.raises(InputError, match="has no weights"):
         RewardModel.from_pretrained(saved)
@@ -109,8 +111,10 @@ def test_weights_of_another_architecture_are_refused(change: str, saved: Path) -
     with pytest.raises(InputError, match="weights of another architecture"):
         RewardModel.from_pretrained(saved)
     save_file({**weights, "context_fit.scale": torch.ones(())}, saved / "model.safetensors")
-    with pytest.raises(InputError, match=r"an earlier version.* Make one with `apportion run --only train-reward`"):
-        RewardModel.from_pretrained(saved)
+    older = r"model.safetensors: the model is of an earlier version.* Make one with `apportion run --only train-reward`"
+    for read in (RewardModel.from_pretrained, check_checkpoint):
+        with pytest.raises(InputError, match=older):
+            read(saved)
 
 
 def test_a_trained_backbone_without_its_folder_is_refused(bert: Path, tmp_path: Path) -> None:
