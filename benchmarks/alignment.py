@@ -1,11 +1,11 @@
 """Is an aligned policy better by rewards that it did not learn from, and better than best-of-n from the start?
 
     python -m benchmarks.alignment ../shared/data/uss/SGD.txt.gz --work FOLDER [--seeds 0 1] [--algorithms ppo raft ...]
-        [--policy smollm2] [--set KEY=VALUE ...]
+        [--corpus esconv] [--policy smollm2] [--set KEY=VALUE ...]
     python -m benchmarks.alignment  # what a judge said of some replies, recorded
 
-USS SGD (1,000 real dialogues with session scores) -> turn rewards by `mix` -> the proxy -> a policy by each algorithm,
-all by the command line; gold A ends each training and chooses its step. Then replies to contexts of test sessions,
+Real dialogues with session scores -> turn rewards by `mix` -> the proxy -> a policy by each algorithm, all by the
+command line; gold A ends each training and chooses its step. Then replies to contexts of test sessions,
 which no choice has seen: of the policy at the start (`base`), its best of 4 and of 16 by the proxy, and of every
 algorithm; by the proxy, gold A and gold B (in standard deviations of base's replies, paired, sessions drawn again),
 likeness to what was said there (cosine of MiniLM's embeddings), distinct-2 and words. --set is for [align]. Finished
@@ -40,12 +40,13 @@ from apportion.reward_model.model import RewardModel
 from apportion.reward_model.network.backbones import frozen_backbone
 from apportion.reward_model.network.texts import embed_texts
 from benchmarks.measure import tell, timed
+from benchmarks.sources import KINDS
 
 CONFIG = """
 corpus = "corpus"
 output = "seed{seed}"
 seeds = [{seed}]
-rating = "satisfaction"
+rating = "{rating}"
 [run]
 threads = 1
 workers = 1
@@ -59,7 +60,7 @@ policy = "{policy}"
 {settings}
 """
 JUDGED = Path(__file__).parent / "judged" / "alignment.jsonl"
-RATING, CONTEXTS, BEST_OF = "satisfaction", 100, (1, 4, 16)
+CONTEXTS, BEST_OF = 100, (1, 4, 16)
 Replies = Mapping[tuple[str, int], str]
 
 
@@ -67,7 +68,7 @@ def align(work: Path, seed: int, algorithm: str, given: argparse.Namespace) -> P
     """Train a policy; its folder, kept from the next training in the same run folder."""
     kept = work / "policies" / f"{algorithm}{given.called}-seed{seed}"
     config, settings = work / f"seed{seed}.toml", "\n".join(given.set)
-    text = CONFIG.format(seed=seed, algorithm=algorithm, policy=given.policy, settings=settings)
+    text = CONFIG.format(seed=seed, rating=given.rating, algorithm=algorithm, policy=given.policy, settings=settings)
     if kept.exists() and (kept / "config.toml").read_text(encoding="utf-8") != text:
         raise SystemExit(f"{kept}: trained by other settings. Call these otherwise (--called), or take it away.")
     if not kept.exists():
@@ -109,13 +110,14 @@ def proxy(work: Path, seed: int) -> Path:
     return work / f"seed{seed}" / "reward_models" / f"mix-seed{seed}"
 
 
-def golds(work: Path, seed: int) -> tuple[Path, Path]:
-    """Gold A and B, as the run itself makes them: by other sessions, another method and another encoder."""
+def golds(work: Path, rating: str, seed: int) -> tuple[Path, Path]:
+    """Gold A and B, which the run has made: by other sessions, another method and another encoder."""
     config = load_config(work / f"seed{seed}.toml")
     mine = sessions_in(pq.read_table(work / f"seed{seed}" / "splits.parquet"), "policy")
     sessions = [one for one in Corpus.open(work / "corpus").iter_sessions() if one.session_id in mine]
     training = TrainingConfig(config.decompose, gold_reader(config.train_reward), seed)
-    return train_gold(GoldLesson(sessions, RATING, REACTIONS, training), work / f"gold-seed{seed}")
+    lesson = GoldLesson(sessions, rating, REACTIONS, training)
+    return train_gold(lesson, work / f"seed{seed}" / "store" / "checkpoints" / "align" / f"gold-{lesson.key}")
 
 
 def scored(model: RewardModel, episodes: Mapping[str, Episode], replies: Replies, swapped: bool = False) -> Floats:
@@ -129,11 +131,11 @@ def scored(model: RewardModel, episodes: Mapping[str, Episode], replies: Replies
     return model.score_windows(pairs, places).advantage
 
 
-def compare(work: Path, seed: int, said: Mapping[str, Replies], start: str) -> None:
+def compare(work: Path, rating: str, seed: int, said: Mapping[str, Replies], start: str) -> None:
     """A line a policy: its gains over ``start``, and what its replies are like."""
     sessions = Corpus.open(work / "corpus").iter_sessions()
-    episodes = {one.session_id: one.episodes(RATING)[0] for one in sessions if one.episodes(RATING)}
-    models = dict(zip(("proxy", "gold A", "gold B"), (proxy(work, seed), *golds(work, seed)), strict=True))
+    episodes = {one.session_id: one.episodes(rating)[0] for one in sessions if one.episodes(rating)}
+    models = dict(zip(("proxy", "gold A", "gold B"), (proxy(work, seed), *golds(work, rating, seed)), strict=True))
     values = {
         name: {
             policy: scored(RewardModel.from_pretrained(folder), episodes, replies) for policy, replies in said.items()
@@ -208,6 +210,7 @@ def _same(out: Path, policies: Mapping[str, str]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, nargs="?", help="none prints what the judge said, recorded, alone")
+    parser.add_argument("--corpus", choices=tuple(KINDS), default="uss", help="what the source is")
     parser.add_argument("--work", type=Path, help="a folder for corpus, runs and responses")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--algorithms", nargs="+", default=["ppo", "raft", "dpo", "grpo"])
@@ -221,15 +224,16 @@ def main() -> None:
     if given.work is None:
         parser.error("--work is needed beside a source")
     torch.set_num_threads(1)
+    given.rating = KINDS[given.corpus][1]
     given.work.mkdir(parents=True, exist_ok=True)
     if not (given.work / "corpus").exists():
-        timed(["import", "uss", str(given.source), str(given.work / "corpus")])
+        timed(["import", given.corpus, str(given.source), str(given.work / "corpus")])
     for seed in given.seeds:
         trained = {f"{name}{given.called}": str(align(given.work, seed, name, given)) for name in given.algorithms}
         base = "smollm2" if given.policy == "smollm2" else str(next(iter(trained.values()))) + "/base"
         dtype = next((line.split('"')[1] for line in given.set if line.startswith("dtype")), "auto")
         said = answers(given.work, seed, {"base": base}, BEST_OF, dtype)
-        compare(given.work, seed, said | answers(given.work, seed, trained, (), dtype), "base")
+        compare(given.work, given.rating, seed, said | answers(given.work, seed, trained, (), dtype), "base")
 
 
 if __name__ == "__main__":

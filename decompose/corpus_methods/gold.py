@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,8 +22,8 @@ from apportion.decompose.corpus_methods.fit import train_directly
 from apportion.decompose.corpus_methods.predicted_reaction import reaction_worth
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.reactions.extract import read_session
-from apportion.foundation.files import place_folder
-from apportion.foundation.model_hub.names import model_folder
+from apportion.foundation.files import digest, place_folder
+from apportion.foundation.model_hub.names import model_digest, model_folder
 from apportion.foundation.progress import silent
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.learning.distillation import Lesson, train_reward_model
@@ -67,6 +67,14 @@ class GoldLesson:
             f"and {2 * FEWEST} are needed (split.policy, or more sessions)"
         )
 
+    @property
+    def key(self) -> str:
+        """The same for lessons that make the same two models."""
+        config = self.config
+        learns = [of.model_dump(mode="json") for of in (config.settings, config.model)]
+        learnt = [asdict(session) for half in self.halves for session in half]
+        return digest([self.method, self.rating, config.seed, learns, model_digest(config.model.backbone), learnt])
+
     def told(self) -> str:
         """What taught the two models, and how, for a reader."""
         what = "the replies that came" if self.method == REACTIONS else "the scores of whole sessions"
@@ -98,7 +106,7 @@ def train_gold(lesson: GoldLesson, out: Path) -> tuple[Path, Path]:
     """
     folders = (out / "a", out / "b")
     for half, folder in zip(lesson.halves, folders, strict=True):
-        if folder.is_dir():  # Of this unit, before it was killed.
+        if folder.is_dir():  # Of a training before, or of this one before it was killed.
             continue
         out.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix="tmp.", dir=out))

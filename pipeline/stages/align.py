@@ -112,9 +112,11 @@ def _gold(inputs: Inputs, config: Config, work: Work) -> Iterator[GoldModels | s
 
     lesson = _gold_lesson(inputs, config)
     why = lesson.lacking
+    # Beside this unit's checkpoints, which go when it is finished: policies by other settings are judged by the same.
+    kept = work.checkpoints.parent if work.checkpoints else None
     with tempfile.TemporaryDirectory(prefix="apportion-gold-") as scratch:
         try:
-            models = None if why else train_gold(lesson, (work.checkpoints or Path(scratch)) / "gold-models")
+            models = None if why else train_gold(lesson, (kept or Path(scratch)) / f"gold-{lesson.key}")
         except UnitError as error:
             models, why = None, f"No gold reward tells whether the policy has gained: {str(error).rstrip('.')}"
         if models is None and config.align.stop == "gold":

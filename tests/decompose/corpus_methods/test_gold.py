@@ -40,6 +40,12 @@ def test_too_few_sessions_give_no_gold_and_say_how_many_are_needed():
     assert "gold A (6 sessions) and gold B (5 others)" in lesson().told()
 
 
+def test_only_lessons_that_make_the_same_models_have_one_key():
+    others = [lesson(12), lesson(method=SCORES), lesson(seed=1), replace(lesson(), rating="mood")]
+    assert lesson().key == lesson().key
+    assert len({one.key for one in (lesson(), *others)}) == 5
+
+
 @pytest.mark.parametrize(
     ("proxy", "fetched", "backbone", "scoring"),
     [
