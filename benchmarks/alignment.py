@@ -60,7 +60,7 @@ policy = "{policy}"
 {settings}
 """
 JUDGED = Path(__file__).parent / "judged" / "alignment.jsonl"
-CONTEXTS, BEST_OF = 100, (1, 4, 16)
+CONTEXTS = 100
 Replies = Mapping[tuple[str, int], str]
 
 
@@ -216,6 +216,9 @@ def main() -> None:
     parser.add_argument("--algorithms", nargs="+", default=["ppo", "raft", "dpo", "grpo"])
     parser.add_argument("--policy", default="smollm2")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="lines of [align]")
+    parser.add_argument(
+        "--best-of", type=int, nargs="+", default=[1, 4, 16], metavar="N", help="of the start's; 1 is it"
+    )
     parser.add_argument("--called", default="", help="what these settings are called")
     given = parser.parse_args()
     if given.source is None:
@@ -232,7 +235,7 @@ def main() -> None:
         trained = {f"{name}{given.called}": str(align(given.work, seed, name, given)) for name in given.algorithms}
         base = "smollm2" if given.policy == "smollm2" else str(next(iter(trained.values()))) + "/base"
         dtype = next((line.split('"')[1] for line in given.set if line.startswith("dtype")), "auto")
-        said = answers(given.work, seed, {"base": base}, BEST_OF, dtype)
+        said = answers(given.work, seed, {"base": base}, given.best_of, dtype)
         compare(given.work, given.rating, seed, said | answers(given.work, seed, trained, (), dtype), "base")
 
 
