@@ -1,8 +1,9 @@
 """The Python API: a few names, imported on first use because torch takes seconds and most commands need none.
 
 In a checkout, each package below `apportion` is a link to the folder of its name beside it (``apportion/corpus ->
-../corpus``); a wheel holds the files themselves. The command line stands here: `commands` (one file a command), `cli`
-(all of them, and the exit codes), `hints` (the options that help after an error of a package below).
+../corpus``); a wheel holds the files themselves. Here stand `credit` (rewards of turns over tokens) and the
+command line: `commands` (one file a command), `cli` (all of them, and the exit codes), `hints` (the options that help
+after an error of a package below).
 """
 
 from __future__ import annotations

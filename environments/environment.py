@@ -7,7 +7,7 @@ for every agent. Time is in steps; agents may act by turns or at once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar, Self
 
@@ -151,6 +151,11 @@ class Environment(ABC):
         """Steps after which it is over whatever is done; None: the rules do not say."""
         return None
 
+    @property
+    @abstractmethod
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind of act that there is, whoever does it and whenever."""
+
     @abstractmethod
     def legal(self, agent: str) -> tuple[str, ...]:
         """The kinds of acts that ``agent`` may do now; empty when it is not its turn."""
@@ -194,6 +199,13 @@ class Environment(ABC):
         Where an act needs data, rules that can read it from the words say so here; others leave it to `check`.
         """
         return Action(kind, text)
+
+    def examples(self, agent: str) -> Mapping[str, Sequence[str]]:
+        """By kind of act, words by which ``agent`` may do it now (`in_words`), for acts that are drawn.
+
+        A kind that is not named takes any words; all that `legal` names and the rules read are named.
+        """
+        return {}
 
     def advance(self, moves: Step) -> None:
         """Do moves that `allowed` has given for this very step."""

@@ -2,75 +2,142 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from apportion.foundation.errors import InputError
 from apportion.reward_model.history_windows import Said, said_in_chat
 from apportion.reward_model.model import RewardModel
 
 Completion = str | Sequence[Mapping[str, Any]]
-SPOKEN = ("user", "assistant")
+SPEAKS = {"act": "text"}
+"""By the name of a tool by which the policy speaks, the argument that it says: of `ToolEpisode`'s."""
+
+
+class TurnRewards(NamedTuple):
+    """What the policy said in one completion: the ``advantage`` of each of its K turns, and which turn (from 0) each of
+    its M assistant messages is part of, ``of_message``: a turn may call tools before it says something.
+
+    No turns where it said nothing.
+    """
+
+    advantage: tuple[float, ...]
+    of_message: tuple[int, ...]
+
+
+class _Line(NamedTuple):
+    """What was said in the ``message`` of that number: ``name`` None for the assistant, ``text`` None for no words."""
+
+    name: str | None
+    text: str | None
+    message: int
 
 
 class GRPOReward:
     """The advantage of each completion in its dialogue, in the units of the turn rewards that the model learned.
 
-    It is r_theta less what the dialogue before the completion foretells (`apportion.reward_model.model.TurnScores`).
+    It is r_theta less what the dialogue before the completion foretells (`apportion.reward_model.model.TurnScores`); of
+    a completion of several turns, with others' turns in between, their sum.
 
     TRL 1.16 calls a reward function with ``prompts``, ``completions`` and ``completion_ids``, one of each a completion,
     and with the data set's other columns, ``trainer_state``, ``log_extra`` and ``log_metric`` by keyword; it takes one
     number each, or None where the function does not apply. A reward model itself must not be given to it: TRL would
     take any torch module for a sequence classifier.
 
-    ``model``: A reward model, or the folder of one. ``name``: What TRL's logs call the reward.
+    ``model``: A reward model, or the folder of one. ``name``: What TRL's logs call the reward. ``speaks``: The tools by
+    which the policy speaks, and the argument that it says; what such a tool answers is what the other side said.
     """
 
-    def __init__(self, model: RewardModel | str | Path, name: str = "apportion") -> None:
+    def __init__(
+        self, model: RewardModel | str | Path, name: str = "apportion", speaks: Mapping[str, str] = SPEAKS
+    ) -> None:
         self.model = model if isinstance(model, RewardModel) else RewardModel.from_pretrained(model)
         self.__name__ = name
+        self._speaks = dict(speaks)
 
     def __call__(
         self, prompts: Sequence[Completion], completions: Sequence[Completion], **others: Any
     ) -> list[float | None]:
-        """One reward a completion (B of them), None where the policy said nothing (a call of a tool alone).
+        """One reward a completion (B of them), None where the policy said nothing (it called other tools alone).
 
-        Prompts and completions are plain text or messages. A plain prompt is one turn of the user. System messages,
-        tools and their answers are not read: the reward model was trained on what people said. Where several people
-        are the user, ``name`` in a message tells them apart.
+        Prompts and completions are plain text or messages. A plain prompt is one turn of the user. System messages and
+        other tools and their answers are not read: the reward model was trained on what people said. Where several
+        people are the user, ``name`` in a message tells them apart.
 
         Raises InputError: A prompt or completion that is neither text nor messages.
         """
-        dialogues = [_dialogue(*pair) for pair in zip(prompts, completions, strict=True)]
-        places = [i for i, dialogue in enumerate(dialogues) if dialogue is not None]
-        rewards: list[float | None] = [None] * len(dialogues)
-        scores = self.model.score_last([dialogues[i] or [] for i in places])
-        for i, paid in zip(places, scores.advantage.tolist(), strict=True):
-            rewards[i] = paid
-        return rewards
+        turns = self.turns(prompts, completions)
+        return [sum(of.advantage) if of.advantage else None for of in turns]
+
+    def turns(
+        self, prompts: Sequence[Completion], completions: Sequence[Completion], **others: Any
+    ) -> list[TurnRewards]:
+        """The advantages of the turns of each completion (B of them). Raises as a call."""
+        dialogues: list[list[Said]] = []
+        places: list[tuple[int, tuple[int, ...]]] = []
+        for prompt, completion in zip(prompts, completions, strict=True):
+            said = [(line.name, line.text or "") for line in self._lines(prompt, "user", "prompt")]
+            first, of_message = len(dialogues), list[int]()
+            for turn in _turns(self._lines(completion, "assistant", "completion")):
+                name, texts = turn[0].name, [line.text for line in turn if line.text is not None]
+                if texts:
+                    said.append((name, " ".join(texts)))
+                if name is None:
+                    dialogues += [said_in_chat(said)] if texts else []
+                    of_message += [max(0, len(dialogues) - first - 1)] * len({line.message for line in turn})
+            places.append((len(dialogues) - first, tuple(of_message)))
+        paid = iter(self.model.score_last(dialogues).advantage.tolist())
+        return [TurnRewards(tuple(next(paid) for _ in range(count)), of) for count, of in places]
+
+    def _lines(self, given: Completion, role: str, what: str) -> list[_Line]:
+        if isinstance(given, str):
+            return [_Line(None if role == "assistant" else "", given, 0)]
+        messages = [message for message in given if isinstance(message, Mapping)] if isinstance(given, Sequence) else []
+        if not isinstance(given, Sequence) or len(messages) < len(given):
+            raise InputError(f"{what} {str(given)[:80]!r}: neither text nor a list of messages with role and content.")
+        found: list[_Line] = []
+        for number, message in enumerate(messages):
+            by, text = message.get("role", role), _text(message, what)
+            if by == "assistant":
+                calls = message.get("tool_calls") or ()
+                texts = [*([text] if text or (text is not None and not calls) else []), *self._spoken(calls)]
+                found += [_Line(None, of, number) for of in texts] or [_Line(None, None, number)]
+            elif text is not None and (by == "user" or (by == "tool" and message.get("name") in self._speaks)):
+                found.append(_Line(str(message.get("name") or "") if by == "user" else "", text, number))
+        return found
+
+    def _spoken(self, calls: Sequence[Mapping[str, Any]]) -> list[str]:
+        """What a message says by calling tools."""
+        functions = [call.get("function", call) for call in calls]
+        said = [
+            _arguments(function.get("arguments")).get(self._speaks[function["name"]])
+            for function in functions
+            if function.get("name") in self._speaks
+        ]
+        return [str(text) for text in said if text]
 
 
-def _dialogue(prompt: Completion, completion: Completion) -> list[Said] | None:
-    """The turns of the prompt and the reply at its end; None where there is no reply."""
-    turns = _turns(prompt, "user", "prompt")
-    replies = [text for name, text in _turns(completion, "assistant", "completion") if name is None]
-    return said_in_chat([*turns, (None, " ".join(replies))]) if replies else None
+def _turns(lines: Sequence[_Line]) -> list[list[_Line]]:
+    """Lines of the assistant with nobody else's in between are one turn."""
+    found: list[list[_Line]] = []
+    for line in lines:
+        if found and line.name is None and found[-1][0].name is None:
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
 
 
-def _turns(given: Completion, role: str, what: str) -> list[tuple[str | None, str]]:
-    """Who says what: None for the assistant, else the message's name, which most have not."""
+def _arguments(given: Any) -> Mapping[str, Any]:
+    """A call's arguments, which some write as JSON; nothing where a policy wrote nonsense."""
     if isinstance(given, str):
-        return [(None if role == "assistant" else "", given)]
-    messages = [message for message in given if isinstance(message, Mapping)] if isinstance(given, Sequence) else []
-    if not isinstance(given, Sequence) or len(messages) < len(given):
-        raise InputError(f"{what} {str(given)[:80]!r}: neither text nor a list of messages with role and content.")
-    spoken = [message for message in messages if message.get("role", role) in SPOKEN]
-    turns = [
-        (None if message.get("role", role) == "assistant" else str(message.get("name") or ""), _text(message, what))
-        for message in spoken
-    ]
-    return [(name, text) for name, text in turns if text is not None]
+        try:
+            given = json.loads(given)
+        except ValueError:
+            return {}
+    return given if isinstance(given, Mapping) else {}
 
 
 def _text(message: Mapping[str, Any], what: str) -> str | None:

@@ -75,6 +75,11 @@ class Deduction(Environment):
         """The next speaker of a discussion, or whoever acts in this phase."""
         return self._now
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Speech, the acts of all phases, and the silent one."""
+        return (SPEAK, *self.meanings, SILENT)
+
     def legal(self, agent: str) -> tuple[str, ...]:
         """The kinds of acts of this phase, and the silent one."""
         return (*self.choices(self._seats[agent]), SILENT) if agent in self._now else ()
@@ -179,6 +184,12 @@ class Deduction(Environment):
         """
         aims = self.choices(self._seats[agent]).get(kind, ())
         return Action(kind, text if kind == SPEAK else "", numbers_in(text, aims) if aims else None)
+
+    def examples(self, agent: str) -> dict[str, list[str]]:
+        """The aims of this phase; an act that is aimed at nobody, and silence, have no words."""
+        aims = self.choices(self._seats[agent])
+        named = {kind: [_words_of(aim) for aim in allowed] or [""] for kind, allowed in aims.items() if kind != SPEAK}
+        return {SPEAK: ["Hello."], SILENT: [""]} | named
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The rules for all; for each player alone its role, and what it came to know in secret, with when."""
@@ -358,3 +369,7 @@ class Deduction(Environment):
     @abstractmethod
     def fits(facts: PrivateInformation) -> Sequence[Deal]:
         """The deals that a player's facts allow, from these alone."""
+
+
+def _words_of(aim: Aim) -> str:
+    return " ".join(map(str, aim)) if isinstance(aim, tuple) else str(aim)

@@ -136,8 +136,10 @@ def numbers_in(text: str, aims: Sequence[Aim]) -> Any:
 
     >>> numbers_in("Player 3, I think, or 4", (0, 3, 4)), numbers_in("players 4 and 2", ((2, 4),)), numbers_in("", (1,))
     (3, [4, 2], None)
+    >>> numbers_in("nobody", (0, (2, 4))), numbers_in("0", (0, (2, 4))), numbers_in("4", (0, 4, (2, 3)))
+    (0, 0, 4)
     """
     numbers = [int(number) for number in _NUMBER.findall(text)]
-    if any(type(aim) is tuple for aim in aims):
-        return numbers
+    if any(type(aim) is tuple for aim in aims) and (any(numbers) or 0 not in aims):
+        return numbers[0] if len(numbers) == 1 and numbers[0] in aims else numbers
     return numbers[0] if numbers else 0 if 0 in aims else None

@@ -10,6 +10,8 @@ from apportion.environments.environment import Action, AgentAction, Environment,
 from apportion.environments.negotiation.act_parser import parse
 from apportion.environments.negotiation.action_encoding import (
     AGREE,
+    INSIST,
+    KINDS,
     SPLIT_OF,
     SPLITS,
     WITH_SPLIT,
@@ -29,7 +31,7 @@ from apportion.environments.negotiation.observation import (
 )
 from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.realization import in_words, sentence
-from apportion.environments.negotiation.rules import MOST_ACTS, Game
+from apportion.environments.negotiation.rules import MOST_ACTS, Game, legal_acts
 from apportion.foundation.errors import InputError
 
 NAMES = ("Alice", "Bob")
@@ -73,6 +75,11 @@ class Negotiation(Environment):
         """The acts, and both selections in one."""
         return self.most_acts + 1
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The five acts, and `SELECT`."""
+        return (*KINDS, SELECT)
+
     def legal(self, agent: str) -> tuple[str, ...]:
         """What the rules allow when it is the agent's turn (`rules`), and `SELECT` at the end."""
         if self.game.over:
@@ -115,6 +122,12 @@ class Negotiation(Environment):
             split = own[-1] if own else None
         return Action(kind, text, None if split is None else list(SPLIT_OF[split]))
 
+    def examples(self, agent: str) -> dict[str, list[str]]:
+        """Sentences of the splits that the pool allows, of which `SELECT` takes any."""
+        proposals = legal_acts(self.context.counts)[0]
+        told = [self._plain(code) for code in proposals]
+        return {"propose": told, "insist": [self._plain(INSIST + code) for code in proposals], SELECT: told}
+
     def outcome(self) -> dict[str, dict[str, float | None]]:
         """By agent its ``points``, and its ``advantage``: its points less the other's (section 6).
 
@@ -145,6 +158,10 @@ class Negotiation(Environment):
         for name, values in zip(self.agents, self.context.values, strict=True):
             rows.append((name, "goal", f"As many points as possible: to {name}, {values_in_words(values)}."))
         return rows
+
+    def _plain(self, code: int) -> str:
+        """An act by its number, in words that `in_words` reads."""
+        return sentence(code, self.context.counts)
 
     def _check_context(self) -> None:
         """Raise InputError for a context that this game is not about."""

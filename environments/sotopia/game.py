@@ -80,6 +80,11 @@ class Sotopia(Environment):
         """An act a step."""
         return self.rules.most_acts
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The same at every turn."""
+        return KINDS
+
     def legal(self, agent: str) -> tuple[str, ...]:
         """All five acts, when it is the agent's turn."""
         return KINDS if agent in self.acting() else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,13 +50,13 @@ class ActionSpace(spaces.Space):  # type: ignore[misc]
     """Acts as ``{"kind": ..., "text": ...}``, with ``data`` where an act has any.
 
     ``kinds``: Every kind of act that there is, in the order of the action masks. ``texts``: By kind the words that
-    `sample` draws from, where the rules read them; a few letters elsewhere.
+    `sample` draws from now, where the rules read them; a few letters elsewhere.
     """
 
     def __init__(
         self, kinds: Sequence[str], texts: Mapping[str, Sequence[str]] | None = None, seed: int | None = None
     ) -> None:
-        self.kinds, self.texts = tuple(kinds), {kind: tuple(words) for kind, words in (texts or {}).items()}
+        self.kinds, self.texts = tuple(kinds), texts or {}
         self._words = Words()
         super().__init__(None, None, seed)
 
@@ -90,7 +90,7 @@ class ActionSpace(spaces.Space):  # type: ignore[misc]
         return False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ActionSpace) and (self.kinds, self.texts) == (other.kinds, other.texts)
+        return isinstance(other, ActionSpace) and self.kinds == other.kinds
 
     def __repr__(self) -> str:
         return f"Acts({list(self.kinds)})"
@@ -103,41 +103,33 @@ Reward = Callable[[Mapping[str, float | None]], float | None]
 class AEC(AECEnv):  # type: ignore[misc]
     """An environment whose agents are asked one after the other.
 
-    An observation is ``{"observation": text, "action_mask": ...}``; an action ``{"kind": ..., "text": ...}`` or an
-    `Action`. Who acts at once is asked one after the other, and none of them sees what another one does before all have
-    chosen. All terminate together, with the reward; ``infos[agent]["outcome"]`` has every dimension then, None where
-    it is not known (the reward is 0 there, because PettingZoo takes numbers alone).
+    An observation is ``{"observation": text, "action_mask": ...}``, whose mask has a place for every kind of act that
+    there is; an action ``{"kind": ..., "text": ...}`` or an `Action`. What an act is aimed at stands in its words;
+    those of drawn acts are allowed now (`Environment.examples`). Who acts at once is asked one after the other, and
+    none of them sees what another one does before all have chosen. All terminate together, with the reward;
+    ``infos[agent]["outcome"]`` has every dimension then, None where it is not known (the reward is 0 there, because
+    PettingZoo takes numbers alone).
 
     ``environment``: What is played; belongs to this object from here on. ``reward``: The dimension of the outcome that
-    is an agent's reward, or what makes it of them. ``kinds``: Every kind of act that there is; None: those that are
-    legal in the first step. ``texts``: By kind, words that drawn actions have, where rules read them. Raises
-    InputError: The environment has no such dimension.
+    is an agent's reward, or what makes it of them. Raises InputError: The environment has no such dimension.
     """
 
     render_mode = "ansi"
 
-    def __init__(
-        self,
-        environment: Environment,
-        reward: str | Reward,
-        kinds: Iterable[str] | None = None,
-        texts: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
+    def __init__(self, environment: Environment, reward: str | Reward) -> None:
         super().__init__()
         self.environment = environment
         name = f"apportion_{environment.kind}"
         self.metadata: dict[str, Any] = {"name": name, "render_modes": ["ansi"], "is_parallelizable": False}
         self.possible_agents = list(environment.agents)
         self._reward = reward if callable(reward) else _dimension(environment, reward)
-        environment.reset(0)
-        first = (kind for agent in environment.acting() for kind in environment.legal(agent))
-        self._kinds = tuple(dict.fromkeys(first if kinds is None else kinds))
+        self._kinds = environment.kinds
         # One of its own for each agent, so that seeding one of them leaves the others.
         self.observation_spaces = {
             agent: spaces.Dict({"observation": Words(), "action_mask": spaces.MultiBinary(len(self._kinds))})
             for agent in self.possible_agents
         }
-        self.action_spaces = {agent: ActionSpace(self._kinds, texts) for agent in self.possible_agents}
+        self.action_spaces = {agent: ActionSpace(self._kinds) for agent in self.possible_agents}
         self._resets = 0
 
     def observation_space(self, agent: str) -> Any:
@@ -208,7 +200,8 @@ class AEC(AECEnv):  # type: ignore[misc]
 
     def _select(self) -> None:
         waiting = [agent for agent in self.environment.acting() if agent not in self._chosen]
-        self.agent_selection = waiting[0] if waiting else self.agents[0]
+        self.agent_selection = agent = waiting[0] if waiting else self.agents[0]
+        self.action_spaces[agent].texts = self.environment.examples(agent) if waiting else {}
 
     def _end(self) -> None:
         for agent, values in self.environment.outcome().items():

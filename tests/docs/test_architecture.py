@@ -41,8 +41,8 @@ def resolved(parts):
     if parts[0] in NO_MODULES or ".".join(("apportion", *parts)) in GROUPS or parts[0].endswith("_agents"):
         return True
     for end in range(len(parts), 0, -1):
-        place = ROOT.joinpath(*parts[:end])
-        for file in (place.with_suffix(".py"), place / "__init__.py"):
+        place, here = ROOT.joinpath(*parts[:end]), ROOT.joinpath("apportion", *parts[:end])
+        for file in (place.with_suffix(".py"), place / "__init__.py", here.with_suffix(".py")):
             if file.is_file():
                 return (
                     end == len(parts) or re.search(rf"\b{parts[end]}\b", file.read_text(encoding="utf-8")) is not None

@@ -17,6 +17,13 @@ class Countdown(Environment):
     def acting(self) -> tuple[str, ...]:
         return (self.agents[len(self.steps) % len(self.agents)],) if self.pile else ()
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return ("take", "pass")
+
+    def examples(self, agent: str) -> dict[str, list[str]]:
+        return {"take": ["1", "2", "3"]}
+
     def legal(self, agent: str) -> tuple[str, ...]:
         return ("take", "pass") if agent in self.acting() else ()
 
@@ -46,6 +53,10 @@ class Matching(Environment):
 
     def acting(self) -> tuple[str, ...]:
         return self.agents if len(self.steps) < 3 else ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return ("show",)
 
     def legal(self, agent: str) -> tuple[str, ...]:
         return ("show",) if agent in self.acting() else ()

@@ -55,6 +55,30 @@ def test_tools_and_pictures_are_not_read_and_a_call_alone_has_no_reward(model: R
     assert found[0] == found[2] == pytest.approx(model.score([*ASK, *said("yes good")])[0], rel=1e-6)
 
 
+def test_turns_with_the_other_side_in_between_are_scored_each_in_its_dialogue(model: RewardModel) -> None:
+    heard = {"role": "user", "content": "hotel ?"}
+    reward = GRPOReward(model)
+    (found,) = reward.turns([ASK], [[*said("yes good"), heard, *said("no bad .")]])
+    assert found.advantage == pytest.approx(model.score([*ASK, *said("yes good"), heard, *said("no bad .")]), rel=1e-6)
+    assert found.of_message == (0, 1)
+    assert reward([ASK], [[*said("yes good"), heard, *said("no bad .")]]) == pytest.approx([sum(found.advantage)])
+
+
+@pytest.mark.parametrize("arguments", [{"kind": "speak", "text": "yes good"}, '{"kind": "speak", "text": "yes good"}'])
+def test_what_is_said_by_a_tool_is_said_and_its_answer_is_the_other_sides(arguments: Any, model: RewardModel) -> None:
+    def call(name: str, given: Any) -> dict[str, Any]:
+        function = {"name": name, "arguments": given}
+        return {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]}
+
+    search, answer = call("search", {"text": "bad"}), {"role": "tool", "name": "search", "content": "no"}
+    act, heard = call("act", arguments), {"role": "tool", "name": "act", "content": "hotel ?"}
+    (found,) = GRPOReward(model).turns([ASK], [[search, answer, act, heard, *said("no bad .")]])
+    plain = [*ASK, *said("yes good"), {"role": "user", "content": "hotel ?"}, *said("no bad .")]
+    assert found.advantage == pytest.approx(model.score(plain), rel=1e-6) and found.of_message == (0, 0, 1)
+    nonsense = [[call("act", "no JSON")], [call("act", "[1]")], [call("act", {"kind": "leave"})], [search, answer]]
+    assert GRPOReward(model)([ASK] * 4, nonsense) == [None] * 4
+
+
 @pytest.mark.parametrize(
     ("prompt", "completion", "problem"),
     [

@@ -25,6 +25,8 @@ from apportion.environments.negotiation.rules import MOST_ACTS
 from apportion.foundation.errors import InputError
 
 NAMES = ("Buyer", "Seller")
+MOST_DIGITS = 20
+"""A number of so many is no price."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -53,6 +55,11 @@ class Bargaining(Environment):
         """One after the other, until it is over."""
         return () if self._ended else (self.agents[self.seat],)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """All four."""
+        return KINDS
+
     def legal(self, agent: str) -> tuple[str, ...]:
         """An offer first; then also to refuse and to leave, and to accept where the other's offer stands."""
         if agent not in self.acting():
@@ -75,6 +82,16 @@ class Bargaining(Environment):
             seat, names, self.bargain.thing, self.bargain.list_price, limit, self.done, self._offered_to(seat),
             self.most_acts, wording,
         )  # fmt: skip
+
+    def in_words(self, agent: str, kind: str, text: str) -> Action:
+        """The price of an offer is the number in its words; without one, or with several, it has none."""
+        numbers = _NUMBER.findall(text) if kind == OFFER else []
+        return Action(kind, text, int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) < MOST_DIGITS else None)
+
+    def examples(self, agent: str) -> dict[str, list[str]]:
+        """Offers all over the list price."""
+        tenth = self.bargain.list_price / 10
+        return {OFFER: [str(max(1, round(tenth * part))) for part in range(1, 11)]}
 
     def outcome(self) -> dict[str, dict[str, float | None]]:
         """By side ``points``, ``advantage``, ``snp`` and ``share``; without a deal 0, and no share.

@@ -34,6 +34,10 @@ class Casino(Negotiation):
         """Points from 0 to 36."""
         return {"points": (0.0, float(MOST)), "advantage": (-float(MOST), float(MOST))}
 
+    def in_words(self, agent: str, kind: str, text: str) -> Action:
+        """As in `Negotiation`; the words are about the three issues."""
+        return super().in_words(agent, kind, in_items(text))._replace(text=text)
+
     def said(self, move: AgentAction) -> str | None:
         """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
         if move.act.kind == SELECT:
@@ -53,6 +57,9 @@ class Casino(Negotiation):
         for name, values in zip(self.agents, self.context.values, strict=True):
             rows.append((name, "goal", f"As many points as possible: to {name}, {values_in_words(values)}."))
         return rows
+
+    def _plain(self, code: int) -> str:
+        return in_issues(super()._plain(code))
 
     def _check_context(self) -> None:
         check(self.context)

@@ -1,6 +1,9 @@
 """Environments of ours hold PettingZoo's own tests; run where the extra `pettingzoo` is installed."""
 
 import warnings
+from collections import Counter
+from collections.abc import Callable
+from random import Random
 
 import pytest
 
@@ -10,14 +13,17 @@ from pettingzoo.test import api_test, seed_test
 
 from apportion.environments.actions import Action, InvalidActionError
 from apportion.environments.collect_episodes import play
-from apportion.environments.deduction.events import SPEAK
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.werewolf.game import Werewolf
 from apportion.environments.deduction.werewolf.rules import Options
 from apportion.environments.environment import Environment, Observation
-from apportion.environments.negotiation.action_encoding import KINDS
+from apportion.environments.negotiation.bargaining.game import Bargaining
+from apportion.environments.negotiation.bargaining.scenario import draw_bargain
+from apportion.environments.negotiation.casino.contexts import drawn
+from apportion.environments.negotiation.casino.game import Casino
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.game import Negotiation
-from apportion.environments.negotiation.observation import SELECT
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
@@ -25,40 +31,86 @@ from apportion.environments.wrappers.aec import AEC, ActionSpace, Words
 from apportion.foundation.errors import InputError
 from tests.environments.games import Countdown, Matching
 
-TAKES = {"take": ("1", "2", "3")}
-
 
 def social() -> AEC:
     return AEC(Sotopia(bundled_tasks.tasks()[0]), "GOAL")
 
 
 def countdown() -> AEC:
-    return AEC(Countdown(("ann", "bob", "cleo")), "points", texts=TAKES)
+    return AEC(Countdown(("ann", "bob", "cleo")), "points")
 
 
 def matching() -> AEC:
     return AEC(Matching(("ann", "bob")), lambda values: values["same"])
 
 
-def negotiation() -> AEC:
-    """Splits are read from words; what is drawn gives items to somebody."""
-    context = Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))
-    words = ("I take the book and 2 hats", "You get everything")
-    return AEC(Negotiation(context), "points", (*KINDS, SELECT), dict.fromkeys(("propose", "insist", SELECT), words))
+WORLDS = {
+    "sotopia": social,
+    "negotiation": lambda: AEC(Negotiation(Context((1, 3, 1), ((3, 1, 4), (3, 2, 1)))), "points"),
+    "casino": lambda: AEC(Casino(drawn(1, 0)[0]), "points"),
+    "bargaining": lambda: AEC(Bargaining(draw_bargain(Random(0))), "points"),
+    "werewolf": lambda: AEC(Werewolf(Options(most_days=2)), "win"),
+    "avalon": lambda: AEC(Avalon(), "win"),
+    "onuw": lambda: AEC(OneNight(), "win"),
+}
+SMALL = {"countdown": countdown, "matching": matching}
 
 
-def werewolf() -> AEC:
-    """A game in which whoever does not speak does nothing."""
-    return AEC(Werewolf(Options(most_days=2)), "win", (SPEAK, "none"), {SPEAK: ["Hello."]})
-
-
-@pytest.mark.parametrize("make", [social, countdown, matching, negotiation, werewolf])
-def test_pettingzoo_s_own_tests_pass(make) -> None:
+@pytest.mark.parametrize("make", (WORLDS | SMALL).values(), ids=WORLDS | SMALL)
+def test_pettingzoo_s_own_tests_pass(make: Callable[[], AEC]) -> None:
     """What they only warn of: texts are no arrays, and names are those of characters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         api_test(make(), num_cycles=300)
         seed_test(make, num_cycles=200)
+
+
+def random_episodes(env: AEC, episodes: int) -> Counter[str]:
+    """How often each kind of act was done, by whoever draws what the mask allows."""
+    done: Counter[str] = Counter()
+    for seed in range(episodes):
+        env.reset(seed=seed)
+        for agent in env.agent_iter():
+            observation, _, over, *_ = env.last()
+            if over:
+                env.step(None)
+                continue
+            space = env.action_space(agent)
+            space.seed(len(env.environment.steps) + 1000 * seed)
+            action = space.sample(observation["action_mask"])
+            assert env.environment.in_words(agent, action["kind"], action["text"]).kind == action["kind"]
+            env.step(action)
+            done[action["kind"]] += 1
+        assert env.environment.over
+    return done
+
+
+@pytest.mark.parametrize("make", WORLDS.values(), ids=WORLDS)
+def test_drawn_acts_reach_every_phase_of_every_world(make: Callable[[], AEC]) -> None:
+    env = make()
+    assert set(random_episodes(env, 30)) == set(env.environment.kinds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", WORLDS.values(), ids=WORLDS)
+def test_two_thousand_random_episodes_end_and_none_does_what_is_not_allowed(make: Callable[[], AEC]) -> None:
+    env = make()
+    assert set(random_episodes(env, 2000)) == set(env.environment.kinds)
+
+
+def test_a_night_is_no_time_to_speak_and_a_day_no_time_to_kill() -> None:
+    env = WORLDS["werewolf"]()
+    env.reset(seed=0)
+    masks = {}
+    while not env.terminations[env.agent_selection]:
+        stage = env.environment.facts(env.agent_selection).stage.phase
+        mask = env.observe(env.agent_selection)["action_mask"]
+        masks.setdefault(stage, set()).add(
+            tuple(kind for kind, on in zip(env.environment.kinds, mask, strict=True) if on)
+        )
+        env.step(env.action_space(env.agent_selection).sample(mask))
+    assert masks["day"] == {("speak", "none"), ("vote", "none")}
+    assert ("speak", "none") not in masks["night"] and ("kill", "none") in masks["night"]
 
 
 def test_an_episode_by_cycles_is_the_episode_that_agents_play() -> None:
@@ -92,11 +144,11 @@ def test_who_acts_at_once_does_not_see_what_another_one_does() -> None:
 
 
 def test_the_mask_is_what_is_legal() -> None:
-    env = AEC(Sotopia(bundled_tasks.tasks()[0]), "GOAL", kinds=("speak", "sing"))
+    env = social()
     env.reset(seed=0)
     first, second = env.possible_agents
-    assert env.observe(first)["action_mask"].tolist() == [1, 0]
-    assert env.observe(second)["action_mask"].tolist() == [0, 0]
+    assert env.observe(first)["action_mask"].tolist() == [1] * 5
+    assert env.observe(second)["action_mask"].tolist() == [0] * 5
 
 
 def test_resets_without_a_seed_differ_and_come_again() -> None:
@@ -125,6 +177,9 @@ def test_what_is_no_act_and_what_rules_do_not_allow_is_told_and_changes_nothing(
     assert env.environment.steps[0][0].act == Action("speak", "Hi!", {"a": 1})
     with pytest.raises(InputError, match="no dimension 'FAME' to reward; there are GOAL"):
         AEC(Sotopia(bundled_tasks.tasks()[0]), "FAME")
+
+
+TAKES = {"take": ("1", "2", "3")}
 
 
 def test_the_spaces_hold_what_they_draw_and_refuse_the_rest() -> None:

@@ -99,6 +99,7 @@ class Unquoted(Environment):
     """Two say what they like, and read each other's words as they were said."""
 
     kind = "unquoted"
+    kinds = ("speak",)
 
     def acting(self):
         return (self.agents[len(self.steps) % 2],) if len(self.steps) < 3 else ()
