@@ -34,6 +34,12 @@ def named_jitter(name: str, track: Any, spans: Sequence[Span], length_s: float) 
     return jitter, track.series["f0_hz"].mean(spans, length_s)[1] if jitter is not None else 0.0
 
 
+def strength(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """The mean of ``NAME_strength`` where there is something of the feature ``NAME``, with that one's coverage."""
+    mean, _ = series_mean(name, track, spans, length_s)
+    return mean, 0.0 if mean is None else series_mean(name.removesuffix("_strength"), track, spans, length_s)[1]
+
+
 def event_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
     """How many nods or shakes have their middle in the window, while the face was seen."""
     coverage = track.seen.mean(spans, length_s)[1]
@@ -244,7 +250,7 @@ _ROWS = (
         while_on="smiling",
         drawn=True,
     ),
-    Feature("smile_strength", "face", "probability", "strength of smiles", common=False),
+    Feature("smile_strength", "face", "probability", "strength of smiles", measure=strength, common=False),
     _rate("nod_yes_per_min", "nods a minute", repeats="nod_yes"),
     _rate("nod_no_per_min", "shakes a minute", repeats="nod_no"),
     # Lids, brows and mouth are unobserved where the back-end does not tell them.

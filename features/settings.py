@@ -261,10 +261,10 @@ class DescriptorThresholds(Settings):
         0.15, 0.0, 1.0, "An emotion is told as more or less than usual where its probability differs by this much."
     )
     emotion_probability: float = within(
-        0.7, 0.0, 1.0, "Looks happy, sad, ...: mean probability from here on (disgust and fear are never told)."
+        0.8, 0.0, 1.0, "Looks happy, sad, ...: mean probability from here on (disgust and fear are never told)."
     )
     emotion_throughout: float = within(
-        0.8, 0.0, 1.0, "Looks happy, sad, ... throughout: mean probability from here on."
+        0.9, 0.0, 1.0, "Looks happy, sad, ... throughout: mean probability from here on."
     )
     voice_coverage: float = within(0.1, 0.0, 1.0, "Voiced share a voice needs to be described.")
     face_coverage: float = within(0.5, 0.0, 1.0, "Share of the time in which the face must be seen.")

@@ -134,7 +134,7 @@ def _level(words: TimeFraction, mean: float, unknown: float, thresholds: Descrip
 def _emotions(emotions: dict[str, Emotion], observed: NormalizedFeature, thresholds: DescriptorThresholds) -> list[str]:
     """The emotion that is likely, in a window that is long enough for it to have lasted; never a mere change of one.
 
-    Of faces that a network gives such a share 95 in 100 are rightly told, of all faces 89 (docs/evidence/features.md).
+    Of stills to which the pair gives such a share 98 in 100 are rightly told, of all 89 (docs/evidence/features.md).
     """
     told: list[str] = []
     for name, words in emotions.items():
