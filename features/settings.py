@@ -140,8 +140,8 @@ class FeatureSettings(PresetSettings):
     emotion_model: str = Field(
         default="auto",
         min_length=1,
-        description='ONNX file of the eight emotions; "auto": what `apportion models fetch emotion` got, else the seven '
-        'that came with `apportion models fetch mesh`; "none".',
+        description='ONNX file of the eight emotions; "auto": what `apportion models fetch emotion` got, else seven by '
+        'what `apportion models fetch mesh` got; "none".',
     )
     emotion_rate_hz: float = Field(
         default=2.0, gt=0.0, le=60.0, description="Faces a second that the emotion model looks at."
