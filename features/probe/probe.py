@@ -168,8 +168,10 @@ def _reported(
     found = shares(behaviour.face, behaviour.voice)
     face = behaviour.face
     model = resolve_emotion_model(settings.emotion_model) if face is not None else None
-    if face is not None and missing_emotion(settings.emotion_model) is not None:
-        notes = [*notes, "no emotion model: get one with `apportion models fetch emotion`"]
+    lack = missing_emotion(settings.emotion_model) if face is not None else None
+    if lack is not None:
+        none = "no emotion model: get one with `apportion models fetch mesh` or `apportion models fetch emotion`"
+        notes = [*notes, lack if model is not None else none]
     return Probe(
         file=str(path),
         holds=holds,

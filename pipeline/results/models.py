@@ -52,14 +52,14 @@ def _of_methods(config: Config) -> Iterator[Model]:
 
 
 def _of_faces(emotion: str) -> Iterator[Model]:
-    from apportion.features.emotion_model.choice import resolve_emotion_model
+    from apportion.features.emotion_model.choice import is_pair, resolve_emotion_model
     from apportion.features.emotion_model.published import MODELS
     from apportion.features.emotion_model.published import TERMS as EMOTION_TERMS
     from apportion.foundation.model_hub.mesh import TERMS as MESH_TERMS
     from apportion.foundation.model_hub.mesh import find_mesh, mesh_files
 
     path = resolve_emotion_model(emotion)
-    if path is not None:
+    if path is not None and not is_pair(path):  # The pair's files are the mesh's.
         published = path.stem in {model.name for model in MODELS}
         yield _row("features.emotion_model", path.name, remembered_digest(path), EMOTION_TERMS if published else None)
     if find_mesh() is not None:

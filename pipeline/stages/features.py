@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from apportion.corpus.session import Session
-from apportion.features.emotion_model.choice import content_identity, emotion_identity, resolve_emotion_model
+from apportion.features.emotion_model.choice import (
+    content_identity,
+    emotion_identity,
+    load_emotions,
+    resolve_emotion_model,
+)
 from apportion.features.face.choice import chosen_detector, named
 from apportion.features.settings import MESH_DEFINITIONS, MESH_SETTINGS
 from apportion.foundation.model_hub.mesh import mesh_files
@@ -55,7 +60,6 @@ def _check_models(before: BeforeRun) -> tuple[str, ...]:
     """Load what finds faces and reads emotions, where there are faces."""
     settings, sessions = before.config.features, before.sessions.values()
     if has_video(sessions):
-        from apportion.features.emotion_model.network import emotion_model
         from apportion.features.face.backends.cascade import cascade
         from apportion.features.face.detector import open_detector
 
@@ -64,7 +68,7 @@ def _check_models(before: BeforeRun) -> tuple[str, ...]:
             cascade("smile")
         model = resolve_emotion_model(settings.emotion_model)
         if model is not None and has_unmeasured_face(sessions, before.root):
-            emotion_model(model)
+            load_emotions(model)
     return ()
 
 
@@ -90,7 +94,7 @@ FEATURES = Stage(
     needs=(),
     per="session",
     help="Measure voice, face, nods, gaze and smile in the recordings.",
-    version=4,
+    version=5,
     reads=("turns", "media"),
     settings=_features_settings,
     applies=_is_recorded,
@@ -102,7 +106,7 @@ DESCRIBE = Stage(
     needs=("features",),
     per="session",
     help="Put the rater's behaviour into words, turn by turn.",
-    version=3,
+    version=4,
     reads=("turns", "ratings", "media"),
     settings=_describe_settings,
     applies=_is_recorded,

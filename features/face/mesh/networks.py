@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from apportion.features.emotion_model.expression_pair import expression_pair
 from apportion.features.face.face import Point
-from apportion.features.face.happiness import HappinessNetwork
 from apportion.features.face.mesh.crop import Crop
 from apportion.features.media_io.video import Grey
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
-from apportion.foundation.model_hub.mesh import FACE, HAPPY, IRIS, POINTS, find_mesh, mesh_state
+from apportion.foundation.model_hub.mesh import FACE, IRIS, POINTS, find_mesh, mesh_state
 
 FACE_PX, POINTS_PX, EYE_PX = 128, 192, 64
 """Sides of the squares that the networks take."""
@@ -38,7 +38,7 @@ class Detection:
 
 
 class MeshNetworks:
-    """Face detection, the 468 points, the eye, and whether a face is happy: a folder that `find_mesh` gave.
+    """Face detection, the 468 points, the eye, and the ``pair`` that tells emotions: a folder that `find_mesh` gave.
 
     The networks know colours, but tell the same of grey pictures: on 20 drawn faces the width of the mouth differed by
     at most 0.03 eye distances. The brightness needs no conversion.
@@ -46,7 +46,7 @@ class MeshNetworks:
 
     def __init__(self, folder: Path) -> None:
         self._face, self._points, self._eye = (_opened(folder / file.name) for file in (FACE, POINTS, IRIS))
-        self.happy = HappinessNetwork(folder / HAPPY.name)
+        self.pair = expression_pair(folder)
         self._anchors = _anchors()
 
     def faces(self, square: Grey) -> list[Detection]:

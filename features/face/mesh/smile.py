@@ -1,46 +1,59 @@
-"""Smile by the corners of the mouth, and the cheeks that narrow the eyes."""
+"""Smile by the corners of the mouth, the cheeks that narrow the eyes, and the face as a whole."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from apportion.features.face.mesh.landmarks import MOUTH_CORNERS, FacePoints
-from apportion.features.face.mesh.mouth import LIPS
+from apportion.features.face.mesh.mouth import LIPS, mouth_opening
 from apportion.foundation.arrays import Floats
 
 LIDS = (((159, 145), (158, 153), (160, 144)), ((386, 374), (385, 380), (387, 373)))
 EYES = ((33, 133), (263, 362))
-WIDTH = (0.545, 0.73)
-"""Width of a mouth that does not smile and of one that does, in eye distances."""
-LIFT = (0.0, 0.058)
-"""How far the corners then lie above the middle of the lips."""
-NEAR = (0.36, 0.18)
-"""How far the corners lie below the base of the nose in a mouth that bares its teeth, and in a broad smile."""
 NOSE_BASE = 2
-NARROW = (0.335, 0.25)
-"""Height over width of the eyes' opening of a still face, and of one whose cheeks are raised."""
-MOUTH_SHARE = 0.9
+AT, WIDTH, LIFT, BELOW_NOSE, LID_OPENING, MOUTH_OPENING = -5.458, 18.31, 20.47, -21.08, -4.97, -1.5
+"""Log odds of a smile: a constant, and what each length (eye distances; of the lids, height over width) adds to it."""
+HAPPY = 0.156
+"""The same for the log odds of a happy face, which count up to `MOST_HAPPY` either way."""
+MOST_HAPPY = 12.0
+WholeFace = Callable[[], tuple[float, float]]
+"""Log odds that a face looks happy, and the share of faces like it that look happy or neutral."""
 
 
-def smile_score(face: FacePoints) -> float:
-    """0 (none) to 1 (a broad smile), about as much as the mouth has gone of the way between them.
+def smile_score(face: FacePoints, whole: WholeFace, level: float) -> float:
+    """Probability of a smile, 0 to 1: by the points and the ``whole`` face, which is asked only where it matters.
 
-    Ekman and Friesen's action units 12 (corners drawn aside and up, over the lips and towards the nose: the geometric
-    mean of the three) and 6 (raised cheeks narrow the eyes; Ekman, Davidson and Friesen, 1990), which adds a tenth: a
-    smile of the mouth alone still is one. A wide mouth that speaks is no smile by the lift, a narrow open one by its
-    width, and a shout or teeth bared in anger, whose lower lip sinks and leaves the corners above it, by their distance
-    to the nose. Lengths are in space and in distances of the eyes' outer corners, so that a turned head keeps its
-    width. `WIDTH` and `LIFT` were measured on drawn faces (a still and a broad smile of two looks) and on
-    `single_face.mp4`, `NEAR` was chosen on films of other people (docs/evidence/features.md).
+    A logistic regression of 244 moments in other films (Ekman and Friesen's action units 12 and 6, and how happy the
+    face looks): with a threshold from other films .901 of the smiles were found at precision .985. It is taken times
+    the share of happy and neutral faces: tears and anger draw the mouth wide, too. Below ``level``, whatever the whole
+    face says, that is not asked, and counts as unhappy.
     """
-    across = face.apart(*MOUTH_CORNERS) / face.eye_distance
+    mouth = mouth_log_odds(face)
+    if _probability(mouth + HAPPY * MOST_HAPPY) < level:
+        return _probability(mouth - HAPPY * MOST_HAPPY)
+    happy, calm = whole()
+    return calm * _probability(mouth + HAPPY * max(-MOST_HAPPY, min(MOST_HAPPY, happy)))
+
+
+def mouth_log_odds(face: FacePoints) -> float:
+    """Log odds of a smile by the points: a wide mouth whose corners lie above the lips' middle and near the nose.
+
+    A wide mouth that speaks is none by the lift, a narrow open one by its width, a shout, whose lower lip sinks and
+    leaves the corners above it, by their distance to the nose. Lengths are in space, so that a turned head keeps its
+    width.
+    """
     corners = face.points[list(MOUTH_CORNERS)].mean(axis=0)
-    lift = _above(face, corners, face.points[list(LIPS)].mean(axis=0))
-    below_nose = -_above(face, corners, face.points[NOSE_BASE])
-    mouth = math.cbrt(_share(across, WIDTH) * _share(lift, LIFT) * _share(below_nose, NEAR))
-    return MOUTH_SHARE * mouth + (1 - MOUTH_SHARE) * mouth * _share(lid_opening(face), NARROW)
+    return (
+        AT
+        + WIDTH * face.apart(*MOUTH_CORNERS) / face.eye_distance
+        + LIFT * _above(face, corners, face.points[list(LIPS)].mean(axis=0))
+        + BELOW_NOSE * -_above(face, corners, face.points[NOSE_BASE])
+        + LID_OPENING * lid_opening(face)
+        + MOUTH_OPENING * mouth_opening(face)
+    )
 
 
 def lid_opening(face: FacePoints) -> float:
@@ -57,6 +70,6 @@ def _above(face: FacePoints, point: Floats, other: Floats) -> float:
     return float((point - other) @ face.up()) / face.eye_distance
 
 
-def _share(value: float, borders: tuple[float, float]) -> float:
-    """How far ``value`` is on the way from the first border to the second, 0 to 1."""
-    return max(0.0, min(1.0, (value - borders[0]) / (borders[1] - borders[0])))
+def _probability(log_odds: float) -> float:
+    """Of ``log_odds``; numbers beyond 700 are none that a face has."""
+    return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, log_odds))))

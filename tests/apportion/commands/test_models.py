@@ -12,7 +12,7 @@ from apportion.features.emotion_model.published import PinnedModel, git_blob
 from apportion.features.vocal_intensity_model.model import load_intensity_model
 from apportion.foundation.model_hub import mesh
 from apportion.foundation.model_hub.text import TEXT_MODELS
-from apportion.foundation.model_hub.wheel import WheelFile
+from apportion.foundation.model_hub.wheel import PackageFile
 from tests.apportion.called import saying
 from tests.behaviour.command import apportion, in_process
 from tests.behaviour.small import film_one_person, write_small_corpus
@@ -106,8 +106,8 @@ def test_a_cache_that_cannot_be_looked_into_is_told(capsys, tmp_path, monkeypatc
 
 def test_the_face_mesh_is_listed_fetched_and_found(capsys, tmp_path, cache, monkeypatch):
     content = b"a network"
-    published = WheelFile("a/points.tflite", len(content), hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(mesh, "WHEELS", (replace(mesh.MEDIAPIPE, files=(published,)),))
+    published = PackageFile("a/points.tflite", len(content), hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(mesh, "PACKAGES", (replace(mesh.MEDIAPIPE, files=(published,)),))
     brought = tmp_path / "brought.whl"
     with zipfile.ZipFile(brought, "w") as archive:
         archive.writestr("a/points.tflite", content)

@@ -4,6 +4,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from hypothesis import given, settings
 
@@ -69,6 +70,15 @@ def test_it_is_not_the_mean_over_the_turn():
 @pytest.mark.parametrize("which", [{"session": "b"}, {"person": "bot"}])
 def test_others_faces_count_for_nothing(which):
     assert np.isnan(most_often(frames([(0.5, HAPPY)], **which), HELD, "happiness")).all()
+
+
+def test_a_picture_by_a_network_without_contempt_counts():
+    table = frames([(0.25, HAPPY), (1.0, SAD)])
+    unknown = pa.compute.equal(table["feature"], "contempt")
+    without = table.filter(pa.compute.invert(unknown))
+    assert most_often(without.slice(0, 7), HELD, "happiness")[0] == most_often(table.slice(0, 8), HELD, "happiness")[0]
+    assert most_often(without.slice(0, 7), HELD, "happiness")[0] == 1.0
+    assert most_often(without.slice(7), HELD, "happiness")[0] == 0.0
 
 
 def test_pictures_with_an_emotion_unknown_and_turns_without_times_count_for_nothing():

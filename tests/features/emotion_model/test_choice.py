@@ -8,13 +8,17 @@ from apportion.features.emotion_model import choice as emotion_choice
 from apportion.features.emotion_model import published as model_files
 from apportion.features.emotion_model.choice import (
     emotion_identity,
+    load_emotions,
     missing_emotion,
     resolve_emotion_model,
     shown_emotion_model,
 )
+from apportion.features.emotion_model.expression_pair import PAIR
+from apportion.features.emotion_model.network import EmotionModel
 from apportion.features.emotion_model.published import PinnedModel, git_blob, place
 from apportion.features.emotion_model.sidecar import sidecar_path
 from apportion.foundation.errors import InputError
+from tests.features.emotion_model.test_expression_pair import written
 from tests.features.emotion_models import small_model
 
 
@@ -47,6 +51,27 @@ def test_auto_takes_the_first_that_is_there_and_verified(table: tuple[PinnedMode
     assert resolve_emotion_model("auto") == better
     better.write_bytes(b"damaged")
     assert resolve_emotion_model("auto") == there
+
+
+def test_without_a_published_one_auto_is_the_pair_of_the_mesh(
+    table: tuple[PinnedModel, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mesh"
+    folder.mkdir()
+    written(folder)
+    (folder / PAIR[2]).write_bytes(b"one")
+    monkeypatch.setattr(emotion_choice, "find_mesh", lambda: folder)
+    assert resolve_emotion_model("auto") == folder / PAIR[0]
+    identity, said = emotion_identity("auto"), missing_emotion("auto")
+    assert identity is not None and said is not None
+    assert "contempt they do not know" in said and "apportion models fetch emotion" in said
+    (folder / PAIR[2]).write_bytes(b"another")
+    assert emotion_identity("auto") != identity
+    with pytest.raises(InputError, match=r"emotion_model\.hdf5: no network of fer"):
+        load_emotions(folder / PAIR[0])
+    there = install(table[0], tmp_path / "8.onnx")
+    assert resolve_emotion_model("auto") == there and missing_emotion("auto") is None
+    assert isinstance(load_emotions(there), EmotionModel)
 
 
 def test_none_and_paths(table: tuple[PinnedModel, ...], tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_film_whose_clock_begins_late_is_told_on_its_clock(tmp_path: Path, nam
 def test_without_an_emotion_model_a_film_says_so_once(tmp_path: Path):
     path = write_movie(tmp_path / "a.mp4", [flat()] * 25)
     assert [note for note in probe(path, FeatureSettings()).notes if "emotion" in note] == [
-        "no emotion model: get one with `apportion models fetch emotion`"
+        "no emotion model: get one with `apportion models fetch mesh` or `apportion models fetch emotion`"
     ]
     assert not any("emotion" in note for note in probe(path, PLAIN).notes)
 

@@ -56,8 +56,8 @@ def _say(
         ("smile", 0.5, "smiles half the time, more than usual"),
         ("smile", 0.05, "smiles less than usual"),
         ("smile", 0.4, "as usual"),
-        ("happiness", 0.3, "as usual"),  # 1 sd, but too small a change to tell
-        ("neutral", 0.5, "looks neutral, as usual"),
+        ("happiness", 0.79, "as usual"),  # a change alone is no emotion
+        ("neutral", 0.8, "looks neutral, more than usual"),
     ],
 )
 def test_phrase(name, mean, text):
@@ -75,8 +75,8 @@ def test_phrases_are_joined_in_a_fixed_order():
 def test_a_level_or_an_emotion_against_what_is_usual():
     assert _say(usual={"gaze_on_screen": Baseline(0.5, 0.2)}, gaze_on_screen=1.0) == "looks away less than usual"
     assert _say(usual={"smile": Baseline(0.95, 0.03)}, smile=0.6) == "smiles half the time, less than usual"
-    assert _say(happiness=0.7, sadness=0.05) == "looks happy, more than usual"
-    assert _say(happiness=0.0, sadness=0.05) == "looks less happy than usual; looks less sad than usual"
+    assert _say(happiness=0.8, sadness=0.05) == "looks happy, more than usual"
+    assert _say(happiness=0.0, sadness=0.05) == "as usual"
 
 
 @pytest.mark.parametrize("detector", ["mesh", "yunet"])
@@ -96,22 +96,23 @@ def test_a_back_end_that_misses_looks_away_tells_how_many_there_are_at_least(det
 def test_every_emotion_has_its_phrases():
     for emotion in EMOTIONS:
         look, usual = FEATURES[emotion].words, {emotion: Baseline(0.3, 0.1)}
-        said = [_say(usual=usual, **{emotion: mean}) for mean in (0.9, 0.6, 0.48, 0.1)]
-        assert said == [
-            f"{look.plain} throughout, more than usual",
-            f"{look.plain}, more than usual",
-            look.more,
-            look.less,
-        ]
+        said = [_say(usual=usual, **{emotion: mean}) for mean in (0.9, 0.8, 0.79, 0.1)]
+        if emotion in ("disgust", "fear"):
+            assert said == ["as usual"] * 4
+        else:
+            assert said[:2] == [f"{look.plain} throughout, more than usual", f"{look.plain}, more than usual"]
+            assert said[2:] == ["as usual"] * 2
+        assert _say(usual={}, length_s=1.5, **{emotion: 1.0}) is None  # too short for it to have lasted
+        assert (_say(usual={}, length_s=1.6, **{emotion: 1.0}) is None) == (look.plain is None)
 
 
 def test_what_never_changes_is_told():
     assert _say(usual={"anger": Baseline(0.9, 0.05)}, anger=0.92) == "looks angry throughout, as usual"
-    assert _say(usual={"sadness": Baseline(0.8, 0.05)}, sadness=0.75) == "looks sad, as usual"
+    assert _say(usual={"sadness": Baseline(0.8, 0.05)}, sadness=0.85) == "looks sad, as usual"
     assert _say(usual={"smile": Baseline(0.95, 0.03)}, smile=0.97) == "smiles throughout, as usual"
     assert _say(usual={"eyes_closed": Baseline(0.6, 0.1)}, eyes_closed=0.6) == "eyes closed most of the time, as usual"
     # Without any change there is no baseline: what is usual is not known, the level is.
-    assert _say(usual={}, smile=1.0, eyes_closed=1.0, anger=0.6) == (
+    assert _say(usual={}, smile=1.0, eyes_closed=1.0, anger=0.85) == (
         "eyes closed throughout; smiles throughout; looks angry"
     )
 
@@ -254,5 +255,13 @@ def test_thresholds_move_the_words():
     assert _say(away, gaze_on_screen=0.7) == "looks away half the time, more than usual"
     assert _say(DescriptorThresholds(nod_count=2), nod_yes=1.0) is None
     assert _say(DescriptorThresholds(nod_count=2), nod_yes=2.0) == "nods twice"
-    assert _say(DescriptorThresholds(emotion_change=0.7), happiness=0.6) == "looks happy, as usual"
-    assert _say(DescriptorThresholds(emotion_probability=0.8), happiness=0.6) == "looks happier than usual"
+    assert _say(DescriptorThresholds(emotion_change=0.7), happiness=0.85) == "looks happy, as usual"
+    assert _say(DescriptorThresholds(emotion_probability=0.9), happiness=0.85) == "as usual"
+    assert _say(DescriptorThresholds(weak_smile=0.7), smile=0.9, smile_strength=0.7) == _say(smile=0.9)
+
+
+def test_a_smile_has_degrees():
+    assert _say(smile=0.9, smile_strength=0.9) == "smiles throughout, more than usual"
+    assert _say(smile=0.9, smile_strength=0.89) == "slight smile throughout, more than usual"
+    assert _say(smile=0.4, smile_strength=0.8, usual={"smile": Baseline(0.1, 0.1)}) == "slight smile more than usual"
+    assert _say(usual={}, smile=0.0, smile_strength=None) is None

