@@ -154,7 +154,10 @@ def _listen(session: Session, root: Path, settings: FeatureSettings, tell: Tell)
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
     from apportion.features.voice.load_voice import listen
 
-    heard = {person: listen(root, media, settings, tell) for person, media in _sound_sources(session).items()}
+    heard = {
+        person: listen(root, media, settings, tell, floor_spans(session, person))
+        for person, media in _sound_sources(session).items()
+    }
     return {person: voice for person, voice in heard.items() if voice is not None}
 
 

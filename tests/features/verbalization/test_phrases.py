@@ -187,18 +187,6 @@ def test_blinks_are_told_only_where_they_are_far_from_usual():
     ) == ("blinks more than usual")
 
 
-def _against(others_db: float | None, mean: float, thresholds: DescriptorThresholds = THRESHOLDS) -> str | None:
-    observed = NormalizedFeature({"intensity_db": Measure(mean, 1.0)}, {"intensity_db": Baseline(mean, 2.0)}, others_db)
-    return in_words(observed, thresholds)
-
-
-def test_a_voice_is_told_against_the_others_even_if_it_is_as_usual():
-    assert _against(60.0, 71.0) == "voice louder than the others', as recorded"
-    assert _against(60.0, 50.0) == "voice quieter than the others', as recorded"
-    assert _against(60.0, 69.0) == _against(None, 69.0) == "as usual"
-    assert _against(60.0, 69.0, DescriptorThresholds(louder_db=6.0)) == "voice louder than the others', as recorded"
-
-
 def _seen(hidden: bool, **means: float) -> str | None:
     return in_words(
         NormalizedFeature({name: Measure(m, 1.0) for name, m in means.items()}, USUAL, hidden=hidden), THRESHOLDS
