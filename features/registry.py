@@ -79,12 +79,13 @@ def _per_minute(events: Sequence[Span], spans: Sequence[Span], length_s: float, 
 
 @dataclass(frozen=True)
 class Relative:
-    """Phrases for a feature relative to what is usual for the person."""
+    """Phrases for a feature relative to what is usual for the person; a change below ``smallest`` (unit) has none."""
 
     well_below: str
     below: str
     above: str
     well_above: str
+    smallest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -249,6 +250,7 @@ _ROWS = (
             "speaks slower than usual",
             "speaks faster than usual",
             "speaks much faster than usual",
+            smallest=0.5,  # A syllable in two seconds.
         ),
         measure=syllable_rate,
         digits=1,
@@ -262,6 +264,7 @@ _ROWS = (
             "pauses less than usual",
             "pauses more than usual",
             "pauses much more than usual",
+            smallest=0.1,
         ),
     ),
     # In the moments of docs/explanations/measurement.md ("Real people") `haar` was never right where it called a gaze

@@ -70,7 +70,7 @@ def _trust(name: str, observed: NormalizedFeature) -> Trust | None:
 
 def _relative(name: str, words: Relative, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
     distance = observed.distance(name)
-    if distance is None or abs(distance) < thresholds.above_sd:
+    if distance is None or not observed.remarkable_change(name, words.smallest, thresholds.above_sd):
         return None
     if distance > 0:
         return words.well_above if distance >= thresholds.far_above_sd else words.above

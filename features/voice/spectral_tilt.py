@@ -64,4 +64,5 @@ def _means(frames: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Mean power of each band [frames, bands]; ``shares`` [bands, bins]."""
     from scipy.fft import rfft
 
-    return (np.abs(rfft(frames, axis=1)) ** 2).astype(np.float64) @ shares.T
+    means: np.ndarray = (np.abs(rfft(frames, axis=1)) ** 2).astype(np.float64) @ shares.T
+    return means

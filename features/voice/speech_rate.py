@@ -59,7 +59,8 @@ def syllable_nuclei(contour: Series, f0: Series, pauses: Series) -> Floats:
     times_s, values = times_s[loud], values[loud]
     dips = np.array([_lowest(contour, a, b) for a, b in pairwise(times_s)])
     nuclei = times_s[:-1][values[:-1] - dips > DIP_DB]
-    return nuclei[np.isfinite(_at(f0, nuclei)) & (_at(pauses, nuclei) == 0)]
+    spoken: Floats = nuclei[np.isfinite(_at(f0, nuclei)) & (_at(pauses, nuclei) == 0)]
+    return spoken
 
 
 def articulation_rate(nuclei: Floats, pauses: Series, spans: Sequence[Span], length_s: float) -> float | None:
