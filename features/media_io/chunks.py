@@ -29,6 +29,12 @@ class AudioBlock:
     core: Span = WHOLE
 
 
+def in_one(track: Track) -> AudioBlock:
+    """A whole track as one block, its mean taken off as by `Blocks`."""
+    mean = np.mean(track.samples, dtype=np.float64) if len(track.samples) else 0.0
+    return AudioBlock(replace(track, samples=track.samples - np.float32(mean)))
+
+
 class Blocks:
     """A track in blocks of two minutes; a shorter one is one block, and none where there is no sound.
 
@@ -53,7 +59,7 @@ class Blocks:
 
     def __iter__(self) -> Iterator[AudioBlock]:
         if self._short is not None:
-            yield AudioBlock(self._centred(self._short))
+            yield in_one(self._short)
             return
         for block in _cut(map(self._centred, self._pieces())):
             yield AudioBlock(_padded(block.track, self._extent.peak), block.core)

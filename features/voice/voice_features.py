@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from apportion.features.media_io.audio import Track
-from apportion.features.media_io.chunks import AudioBlock, Blocks
+from apportion.features.media_io.chunks import AudioBlock, in_one
 from apportion.features.registry import Measured, measure_track
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span, sampled
@@ -98,7 +98,7 @@ def measure_voice(track: Track, settings: FeatureSettings, own: Sequence[Span] =
     Whole tracks are analysed and sliced later: Praat refuses pieces under 0.1 s, and its windows would be cut at
     every utterance's edge.
     """
-    return measure_blocks(Blocks(lambda: iter([track])), settings, own)
+    return measure_blocks([in_one(track)], settings, own)
 
 
 def measure_blocks(blocks: Iterable[AudioBlock], settings: FeatureSettings, own: Sequence[Span] = ()) -> Voice:
