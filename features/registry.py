@@ -48,11 +48,8 @@ def spectral_tilt(name: str, track: Any, spans: Sequence[Span], length_s: float)
 
 def syllable_rate(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
     """Syllables a second of the time that is no pause, with the coverage of the recording."""
-    from apportion.features.voice.speech_rate import articulation_rate
-
-    pauses = track.series["pause_fraction"]
-    rate = articulation_rate(track.syllables, pauses, spans, length_s)
-    return rate, pauses.mean(spans, length_s)[1] if rate is not None else 0.0
+    rate: float | None = track.syllable_rate(spans, length_s)
+    return rate, track.series["pause_fraction"].mean(spans, length_s)[1] if rate is not None else 0.0
 
 
 def event_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:

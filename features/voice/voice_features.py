@@ -18,7 +18,13 @@ from apportion.features.voice.jitter import Jitter, find_pulses, track_jitter
 from apportion.features.voice.pitch import Range, hnr_series, pitch_range, pitch_series, praat_sound, track_pitch
 from apportion.features.voice.shimmer import Periods, find_periods
 from apportion.features.voice.spectral_tilt import Bands, find_bands
-from apportion.features.voice.speech_rate import DIGITAL_SILENCE_DB, contour_series, pause_series, syllable_nuclei
+from apportion.features.voice.speech_rate import (
+    DIGITAL_SILENCE_DB,
+    articulation_rate,
+    contour_series,
+    pause_series,
+    syllable_nuclei,
+)
 from apportion.foundation.arrays import Floats
 
 INTENSITY_FLOOR_HZ = 75.0
@@ -90,6 +96,10 @@ class Voice:
     def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, Measured]:
         """Mean and coverage of every voice feature over ``spans``, a window of ``length_s`` seconds."""
         return measure_track("voice", self, spans, length_s)
+
+    def syllable_rate(self, spans: Sequence[Span], length_s: float) -> float | None:
+        """Syllables a second that is no pause; see ``articulation_rate``."""
+        return articulation_rate(self.syllables, self.series["pause_fraction"], spans, length_s)
 
 
 def measure_voice(track: Track, settings: FeatureSettings, own: Sequence[Span] = ()) -> Voice:
