@@ -30,9 +30,10 @@ class Turn:
 class Media:
     """One recording of one speaker.
 
-    ``kind`` is ``audio`` or ``video``; ``path`` is relative to the corpus folder;
+    ``kind`` is ``audio``, ``video`` or ``features``; ``path`` is relative to the corpus folder;
     ``offset_s`` is the session time of the recording's presentation time 0; ``channel`` picks one audio
-    channel (``L``, ``R`` or an index) or one half of a side-by-side picture (``left``, ``right``).
+    channel (``L``, ``R`` or an index) or one half of a side-by-side picture (``left``, ``right``), or says which
+    columns are features (`apportion.corpus.recordings.feature_map`).
     """
 
     speaker: str

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Session
 from apportion.features.precomputed import precomputed_behaviour, unmeasured_faces
 from apportion.features.presence import measured_line, shares
-from apportion.features.registry import FEATURES, Measured
+from apportion.features.registry import FEATURES, Measured, is_voice
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span
 from apportion.features.turn_windows import floor_spans, intersect, turn_spans
@@ -111,7 +112,7 @@ class SessionFeatures:
             by_name |= {name: s.resampled(settings.series_rate_hz) for name, s in self.voice.series.items()}
         if self.face is not None:
             by_name |= self.face.stored()
-        return by_name | dict(self.given)
+        return by_name | {name: _coarse(name, series, settings) for name, series in self.given.items()}
 
     def measure(self, span: Span, length_s: float, floor: list[Span] | None) -> dict[str, Measured]:
         """Mean and coverage of every feature over ``span``; ``floor`` is where a shared track is this person's."""
@@ -121,6 +122,14 @@ class SessionFeatures:
         if self.face is not None:
             measured |= self.face.measure([span], length_s)
         return measured | {name: series.mean([span], length_s) for name, series in self.given.items()}
+
+
+def _coarse(name: str, series: Series, settings: FeatureSettings) -> Series:
+    """A voice that came measured, at ``series_rate_hz`` where it is finer."""
+    step_s = float(np.median(series.ends_s - series.starts_s))
+    return (
+        series.resampled(settings.series_rate_hz) if is_voice(name) and step_s * settings.series_rate_hz < 1 else series
+    )
 
 
 def _measured(session: Session, people: Mapping[str, SessionFeatures]) -> list[tuple[Media, list[Series]]]:
@@ -151,7 +160,10 @@ def _listen(session: Session, root: Path, settings: FeatureSettings, tell: Tell)
     """Every person's voice, from their audio row, else from the sound of their whole-picture video."""
     from apportion.features.voice.load_voice import listen
 
-    heard = {person: listen(root, media, settings, tell) for person, media in _sound_sources(session).items()}
+    heard = {
+        person: listen(root, media, settings, tell, floor_spans(session, person))
+        for person, media in _sound_sources(session).items()
+    }
     return {person: voice for person, voice in heard.items() if voice is not None}
 
 

@@ -1,7 +1,8 @@
-"""Behaviour that a corpus's authors measured: CANDOR's ``audio_video_features.csv``, a row a second and person.
+"""Behaviour that others measured: CANDOR's ``audio_video_features.csv``, and files of other programs.
 
-Only its columns whose meaning is known become features of ours: the eight emotions and the gaze. Every other numeric
-column is kept under its own name with `SUFFIX`, because its unit is not published: its intensity is not ours in dB.
+The media row's map (`apportion.corpus.recordings.feature_map`) says which columns are features of ours. Of CANDOR's
+these are the eight emotions and the gaze; every other numeric column is kept under its own name with `SUFFIX`, because
+its unit is not published: its intensity is not ours in dB. Of other files the rest is passed over.
 """
 
 from __future__ import annotations
@@ -15,59 +16,70 @@ from pathlib import Path
 import numpy as np
 
 from apportion.corpus.files.csvfile import BLANK, parsed, read_head, read_table
+from apportion.corpus.recordings.feature_map import KNOWN, LEVELS, NAME, READY, SHARES, Column, FeatureMap, parse_map
 from apportion.corpus.session import Media
 from apportion.features.registry import EMOTIONS
 from apportion.features.time_series import Series
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.foundation.truncate import shortened
 
 KIND = "features"
 """``kind`` of the media rows that name such a file."""
-TIME, PERSON = "timedelta", "user_id"
-EMOTION_COLUMNS: Mapping[str, str] = {name: f"prob_face_{name}" for name in EMOTIONS}
-GAZE, GAZE_COLUMN = "gaze_on_screen", "gaze_on"
-KNOWN: Mapping[str, str] = {**EMOTION_COLUMNS, GAZE: GAZE_COLUMN}
-"""Our feature -> its column; all of them are shares or probabilities, 0 to 1."""
+EMOTION_COLUMNS: Mapping[str, str] = {c.feature: c.name for c in READY[NAME].columns if c.feature in EMOTIONS}
+GAZE = "gaze_on_screen"
 SUFFIX = "_precomputed"
 LATEST_S = 1e6
 """No conversation takes eleven days: a later time is a mistake."""
 ROUNDING = 1e-3
 """Shares computed in single precision, or rounded, leave 0 to 1 by this much."""
 CELL_S = 1.0
-"""A row holds from its second to the next."""
+"""A row holds to the next, but no longer than this, or than `HOLD_ROWS` usual steps."""
+HOLD_ROWS = 2.5
 TRUTH = {"true": 1.0, "false": 0.0}
 CLOCK = re.compile(
     r"(?:(?P<days>\d{1,5}) days? \+?)?(?P<hours>\d{1,5}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d(?:\.\d+)?)"
 )
 
 
-def read_precomputed(path: Path, person: str, offset_s: float) -> dict[str, Series]:
+def read_precomputed(path: Path, person: str, offset_s: float, text: str | None = None) -> dict[str, Series]:
     """The behaviour of ``person`` by feature, on the session clock.
 
-    ``path``: the CSV file. ``timedelta`` is ``HH:MM:SS``, ``0 days 00:00:01`` or seconds; blank cells are unobserved.
-    ``person``: a ``user_id``; rows of others are passed over. ``offset_s``: session time of the file's time 0, seconds.
-    Returns F values each [F] float64: the eight emotions (probabilities) and ``gaze_on_screen`` (share of the second),
-    where the file has them, and ``<column>_precomputed`` for every other column that holds numbers alone. Raises
-    ``UnitError``: a file that cannot be read or is empty, a missing column, a person without rows, a time or a
-    probability that cannot be one, a second that comes twice (file, line, column and value).
+    ``path``: a CSV or TSV file. Its times are ``HH:MM:SS``, ``0 days 00:00:01``, seconds, or numbers of pictures; blank
+    cells are unobserved. ``person``: of CANDOR's file, whose rows of others are passed over; any other is one person's.
+    ``offset_s``: session time of the file's time 0, seconds. ``text``: the map, CANDOR's where None.
+    Returns F values each [F] float64: every feature of the map whose column is there, in the feature's unit, and of
+    CANDOR's file ``<column>_precomputed`` for every other column that holds numbers alone. Raises ``UnitError``: a file
+    that cannot be read or is empty, a missing column, a person without rows, a time, a share or a figure that cannot be
+    one, a time that comes twice (file, line, column and value), a map that is none.
     """
-    rows = _rows(path, person)
-    times_s = np.array([row.time_s() for row in rows]) + offset_s
+    wanted = parse_map(NAME if text is None else text)
+    rows, time = _rows(path, person, wanted)
+    times_s = np.array([row.time_s(time, wanted.rate_hz) for row in rows]) + offset_s
     order = np.argsort(times_s, kind="stable")
     starts_s, rows = times_s[order], [rows[i] for i in order]
     for again in np.flatnonzero(np.diff(starts_s) <= 0):
-        raise rows[again + 1].fault(TIME, f"a second of its own for each row of this user (line {rows[again].line})")
-    ends_s = np.minimum(starts_s + CELL_S, np.append(starts_s[1:], np.inf))
-    columns = [column for column in rows[0].cells if column not in (TIME, PERSON, "")]
-    names = {column: feature for feature, column in KNOWN.items()}
+        raise rows[again + 1].fault(time, f"a time of its own for each row of one person (line {rows[again].line})")
+    cells = (starts_s, np.minimum(starts_s + _longest_s(starts_s), np.append(starts_s[1:], np.inf)))
+    seen = [not row.is_unseen(wanted.seen) for row in rows]
     by_feature = {}
-    for column in columns:
-        values = [row.share(column) for row in rows] if column in names else _numbers(rows, column)
-        if values is not None:
-            by_feature[names.get(column, column + SUFFIX)] = Series(
-                starts_s, ends_s, np.array(values, dtype=np.float64)
-            )
+    for column in wanted.columns:
+        if column.name in rows[0].cells:
+            values = np.where(seen, [row.value(column) for row in rows], np.nan)
+            by_feature[column.feature] = Series(*cells, values, decibel=column.feature in LEVELS)
+    for feature in wanted.absent:
+        by_feature[feature] = Series(*cells, np.full(len(rows), np.nan))
+    named = {*(column.name for column in wanted.columns), time, wanted.person, ""}
+    for name in [name for name in rows[0].cells if name not in named] if wanted.rest else ():
+        figures = _numbers(rows, name)
+        if figures is not None:
+            by_feature[name + SUFFIX] = Series(*cells, np.array(figures, dtype=np.float64))
     return by_feature
+
+
+def _longest_s(starts_s: Floats) -> float:
+    """How long a row may hold: a second a row is CANDOR's; of a film's pictures a gap is a gap."""
+    return min(CELL_S, HOLD_ROWS * float(np.median(np.diff(starts_s)))) if len(starts_s) > 1 else CELL_S
 
 
 def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[str, Series]]:
@@ -79,7 +91,7 @@ def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[
 
     by_person = {}
     for row in sorted((m for m in media if m.kind == KIND), key=lambda m: m.speaker):
-        by_person[row.speaker] = read_precomputed(locate(root, row.path), row.speaker, row.offset_s)
+        by_person[row.speaker] = read_precomputed(locate(root, row.path), row.speaker, row.offset_s, row.channel)
     return by_person
 
 
@@ -89,17 +101,19 @@ def unmeasured_faces(media: Sequence[Media], root: Path) -> set[str]:
     A file of measurements that cannot be used measures nobody here; whoever extracts its session says what is amiss.
     """
     filmed = {row.speaker for row in media if row.kind == "video"}
-    return filmed - {row.speaker for row in media if row.kind == KIND and _has_emotions(root, row.path)}
+    return filmed - {row.speaker for row in media if row.kind == KIND and _has_emotions(root, row)}
 
 
-def _has_emotions(root: Path, path: str) -> bool:
+def _has_emotions(root: Path, row: Media) -> bool:
     from apportion.features.media_io.media import locate
 
     try:
-        header, _ = read_head(locate(root, path), path)
+        header, _ = read_head(locate(root, row.path), row.path)
+        wanted = parse_map(NAME if row.channel is None else row.channel)
     except UnitError:
         return False
-    return set(EMOTION_COLUMNS.values()) <= set(header)
+    known = {column.feature for column in wanted.columns if column.name in header} | {*wanted.absent}
+    return set(EMOTIONS) <= known
 
 
 @dataclass(frozen=True)
@@ -110,55 +124,70 @@ class _Row:
     line: int
     cells: Mapping[str, str]
 
-    def time_s(self) -> float:
-        text = self.cells[TIME]
+    def time_s(self, column: str, rate_hz: float | None) -> float:
+        text = self.cells[column]
         match = CLOCK.fullmatch(text)
-        if match:
+        if match and rate_hz is None:
             days, hours, minutes = (int(match[name] or 0) for name in ("days", "hours", "minutes"))
             value: float | None = days * 86400.0 + hours * 3600.0 + minutes * 60.0 + float(match["seconds"])
         else:
             value = None if text.lower() in TRUTH else _number(text)
+            value = value if value is None or rate_hz is None else value / rate_hz
         if value is None or not 0.0 <= value <= LATEST_S:
-            raise self.fault(TIME, f"HH:MM:SS, '0 days HH:MM:SS' or seconds, 0 to {LATEST_S:,.0f} s,")
+            raise self.fault(column, f"HH:MM:SS, '0 days HH:MM:SS' or seconds, 0 to {LATEST_S:,.0f} s,")
         return value
 
-    def share(self, column: str) -> float:
-        value = _number(self.cells[column])
-        if value is None or not (math.isnan(value) or -ROUNDING <= value <= 1.0 + ROUNDING):
-            raise self.fault(column, "a number from 0 to 1, or an empty cell,")
-        return value if math.isnan(value) else min(1.0, max(0.0, value))
+    def is_unseen(self, column: str | None) -> bool:
+        return column in self.cells and _number(self.cells[column or ""]) == 0.0
+
+    def value(self, column: Column) -> float:
+        """The feature's value; NaN where nothing was observed, and where no pitch is told as 0."""
+        figure = _number(self.cells[column.name])
+        if figure is None:
+            raise self.fault(column.name, "a number, or an empty cell,")
+        value = figure if math.isnan(figure) else column.read(figure)
+        if math.isnan(value) or (column.feature == "f0_hz" and value == 0.0):
+            return math.nan
+        if column.feature in SHARES and not -ROUNDING <= value <= 1.0 + ROUNDING:
+            raise self.fault(column.name, "a number from 0 to 1, or an empty cell,")
+        return min(1.0, max(0.0, value)) if column.feature in SHARES else value
 
     def fault(self, column: str, need: str) -> UnitError:
         text = shortened(self.cells[column])
         return UnitError(f"{self.name}, line {self.line}, column {column}: {text!r}; {need} is needed.")
 
 
-def _rows(path: Path, person: str) -> list[_Row]:
-    """The rows of ``person`` in a file whose columns are all there."""
-    table = read_table(path, path.name)
+def _rows(path: Path, person: str, wanted: FeatureMap) -> tuple[list[_Row], str]:
+    """The rows of ``person`` in a file whose columns are all there, and the column of their times."""
+    table = read_table(path, path.name, () if wanted.rest else KNOWN)
     if not table.header:
-        raise UnitError(f"{path.name}: the file is empty. Copy it again, or import without features=precomputed.")
-    emotions = [column for column in EMOTION_COLUMNS.values() if column in table.header]
+        raise UnitError(f"{path.name}: the file is empty. Copy it again, or import without it.")
+    time = next((name for name in wanted.times if name in table.header), wanted.times[0])
+    known = [column.name for column in wanted.columns]
+    emotions = [column.name for column in wanted.columns if column.feature in EMOTIONS]
     # Seven of eight probabilities would make another emotion the largest.
-    for column in (TIME, PERSON, *(EMOTION_COLUMNS.values() if emotions else ())):
-        table.position(column)
-    if not emotions and GAZE_COLUMN not in table.header:
+    whole = emotions if wanted.rest and any(name in table.header for name in emotions) else ()
+    for name in (time, *((wanted.person,) if wanted.person else ()), *whole):
+        table.position(name)
+    if not any(name in table.header for name in known):
         raise UnitError(
-            f"{path.name}: no column that is known ({', '.join(KNOWN.values())}). Is it CANDOR's file of that name?"
+            f"{path.name}: no column that is known ({', '.join(known)}). Is it the file that its map is meant for?"
         )
-    at = table.position(PERSON)
+    read = [name for name in table.header if wanted.rest or name in (time, wanted.seen, *known)]
+    at = {name: table.position(name) for name in read if name}
     theirs, others = [], dict[str, None]()
     for line, cells in table.rows:
-        if cells[at].strip() != person:
-            others[shortened(cells[at].strip())] = None
+        whose = cells[at[wanted.person]].strip() if wanted.person else person
+        if whose != person:
+            others[shortened(whose)] = None
             continue
-        theirs.append(_Row(path.name, line, dict(zip(table.header, (cell.strip() for cell in cells), strict=True))))
+        theirs.append(_Row(path.name, line, {name: cells[i].strip() for name, i in at.items()}))
     if not theirs:
         shown = ", ".join(list(others)[:4]) or "nobody"
         raise UnitError(
             f"{path.name}: no row of user_id {person!r}; there are rows of {shown}. Correct the media table."
         )
-    return theirs
+    return theirs, time
 
 
 def _numbers(rows: Sequence[_Row], column: str) -> list[float] | None:

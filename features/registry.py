@@ -40,6 +40,24 @@ def strength(name: str, track: Any, spans: Sequence[Span], length_s: float) -> M
     return mean, 0.0 if mean is None else series_mean(name.removesuffix("_strength"), track, spans, length_s)[1]
 
 
+def shimmer(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """The shimmer, with the coverage of pitch."""
+    value = track.periods.shimmer(spans)
+    return value, track.series["f0_hz"].mean(spans, length_s)[1] if value is not None else 0.0
+
+
+def spectral_tilt(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """How much weaker the voice is above 1 kHz than below."""
+    tilt: Measured = track.bands.tilt_db(spans, length_s)
+    return tilt
+
+
+def syllable_rate(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """Syllables a second of the time that is no pause, with the coverage of the recording."""
+    rate: float | None = track.syllable_rate(spans, length_s)
+    return rate, track.series["pause_fraction"].mean(spans, length_s)[1] if rate is not None else 0.0
+
+
 def event_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
     """How many nods or shakes have their middle in the window, while the face was seen."""
     coverage = track.seen.mean(spans, length_s)[1]
@@ -64,12 +82,13 @@ def _per_minute(events: Sequence[Span], spans: Sequence[Span], length_s: float, 
 
 @dataclass(frozen=True)
 class Relative:
-    """Phrases for a feature relative to what is usual for the person."""
+    """Phrases for a feature relative to what is usual for the person; a change below ``smallest`` (unit) has none."""
 
     well_below: str
     below: str
     above: str
     well_above: str
+    smallest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -220,6 +239,36 @@ _ROWS = (
     _voice("jitter_disvoice", "%", "jitter", _ROUGHNESS, measure=named_jitter),
     # It says again what intensity says, and has no words.
     _voice("log_energy_db", "dB", "energy, dB", digits=1, repeats="intensity_db"),
+    # Rough voices have both; what is usual for them differs too much from phrase to phrase for words.
+    _voice("shimmer_local", "fraction", "shimmer", measure=shimmer, digits=4),
+    _voice("hnr_db", "dB", "harmonics to noise, dB", digits=1),
+    _voice("spectral_tilt_db", "dB", "spectral tilt, dB", measure=spectral_tilt, digits=1),
+    _voice(
+        "articulation_rate",
+        "syllables a second",
+        "syllables a second of speech",
+        Relative(
+            "speaks much slower than usual",
+            "speaks slower than usual",
+            "speaks faster than usual",
+            "speaks much faster than usual",
+            smallest=0.5,  # A syllable in two seconds.
+        ),
+        measure=syllable_rate,
+        digits=1,
+    ),
+    _voice(
+        "pause_fraction",
+        "of the time",
+        "pauses, share",
+        Relative(
+            "pauses much less than usual",
+            "pauses less than usual",
+            "pauses more than usual",
+            "pauses much more than usual",
+            smallest=0.1,
+        ),
+    ),
     # In the moments of docs/explanations/measurement.md ("Real people") `haar` was never right where it called a gaze
     # away. The others miss much and are seldom wrong: of 14 moments in which somebody looks away `mesh` calls five so.
     _share(

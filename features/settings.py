@@ -49,8 +49,15 @@ class FeatureSettings(PresetSettings):
     preset: Literal["paper"] | None = Field(
         default=None, description="Settings by name, which the other keys go before: paper is LLM-GELI's (section 5.1)."
     )
-    pitch_floor_hz: float = within(75.0, 30.0, 300.0, "Lowest pitch looked for, in Hz.")
-    pitch_ceiling_hz: float = within(500.0, 100.0, 2000.0, "Highest pitch looked for, in Hz.")
+    pitch_floor_hz: float | None = Field(
+        default=None,
+        ge=30.0,
+        le=300.0,
+        description="Lowest pitch looked for, in Hz (default: by each person's own quartiles, in two passes).",
+    )
+    pitch_ceiling_hz: float | None = Field(
+        default=None, ge=100.0, le=2000.0, description="Highest pitch looked for, in Hz (default: as the floor)."
+    )
     jitter: Literal["praat", "disvoice"] = Field(
         default="praat",
         description='"praat": local jitter of the glottal periods, a fraction, as `jitter_local`; '
@@ -191,10 +198,9 @@ class FeatureSettings(PresetSettings):
 
     @model_validator(mode="after")
     def _check(self) -> FeatureSettings:
-        if self.pitch_ceiling_hz <= self.pitch_floor_hz:
-            raise ValueError(
-                f"pitch_ceiling_hz = {self.pitch_ceiling_hz:g} must be above pitch_floor_hz = {self.pitch_floor_hz:g}"
-            )
+        floor_hz, ceiling_hz = self.pitch_floor_hz, self.pitch_ceiling_hz
+        if floor_hz is not None and ceiling_hz is not None and ceiling_hz <= floor_hz:
+            raise ValueError(f"pitch_ceiling_hz = {ceiling_hz:g} must be above pitch_floor_hz = {floor_hz:g}")
         return self
 
     def found_from(self, base: Path) -> Self:
@@ -252,9 +258,6 @@ class DescriptorThresholds(Settings):
     )
     blink_change: float = within(
         10.0, 0.0, 1000.0, "Blinks are told where they differ from usual by this many a minute, and by far_above_sd."
-    )
-    louder_db: float = within(
-        10.0, 0.0, 100.0, "A voice is told as louder or quieter than the others', as recorded, from this many dB on."
     )
     nod_count: int = within(1, 1, 1000, "Nods and shakes of the head are told from this many in the window on.")
     emotion_change: float = within(

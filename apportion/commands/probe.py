@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from apportion.features.settings import FeatureSettings
 
 SETTINGS_OPTIONS = (
-    click.option("--pitch-floor", "pitch_floor_hz", type=float, metavar="HZ", help="Lowest pitch.  [default: 75]"),
-    click.option("--pitch-ceiling", "pitch_ceiling_hz", type=float, metavar="HZ", help="Highest.  [default: 500]"),
+    click.option("--pitch-floor", "pitch_floor_hz", type=float, metavar="HZ", help="Lowest pitch.  [default: own]"),
+    click.option("--pitch-ceiling", "pitch_ceiling_hz", type=float, metavar="HZ", help="Highest.  [default: own]"),
     click.option(
         "--detector",
         type=click.Choice(["auto", "haar", "yunet", "mesh", "mediapipe"]),

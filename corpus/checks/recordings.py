@@ -10,8 +10,10 @@ from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.recordings.channel import ALLOWED, HALVES, parse_sound
+from apportion.corpus.recordings.feature_map import READY, parse_map
 from apportion.corpus.schema import MEDIA
 from apportion.corpus.session import ENVIRONMENT
+from apportion.foundation.errors import UnitError
 
 KINDS = ("audio", "video", "features")
 
@@ -40,9 +42,10 @@ def _row_problems(
     if row["kind"] is not None and row["kind"] not in KINDS:
         hint = "Correct the kind."
         yield ValidationIssue("media", number, "kind", id_, repr(row["kind"]), ", ".join(KINDS), hint)
-    channel = row["channel"]
-    if channel is not None and channel not in HALVES and parse_sound(channel) is None:
+    channel, mapped = row["channel"], row["kind"] == "features"
+    if channel is not None and not (_is_map(channel) if mapped else channel in HALVES or parse_sound(channel)):
         allowed = f"{ALLOWED}, {', '.join(HALVES)} (a half of the picture), or empty"
+        allowed = f"{', '.join(READY)}, COLUMN:FEATURE, or empty" if mapped else allowed
         yield ValidationIssue("media", number, "channel", id_, repr(channel), allowed, "Correct the channel.")
     if row["speaker"] == ENVIRONMENT:
         yield ValidationIssue(
@@ -71,6 +74,14 @@ def _row_problems(
         yield ValidationIssue(
             "media", number, "path", id_, f"{row['path']!r} {value}", "a file inside the corpus folder", hint
         )
+
+
+def _is_map(text: str) -> bool:
+    try:
+        parse_map(text)
+    except UnitError:
+        return False
+    return True
 
 
 def path_fault(path: str, root: Path) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.textfile import not_a_file
+from apportion.corpus.importers.reading.measured import check_map, is_measured, measured_parts, measured_speaker
 from apportion.corpus.importers.reading.ratings_csv import Row, Score, read_ratings
 from apportion.corpus.importers.reading.recordings import (
     CHANNEL_MAP,
@@ -48,6 +49,7 @@ OPTIONS = {
     "speakers": "a CSV file: label, name (empty: the label is text), and session_id if a label is not the same person "
     "everywhere",
     "sound_track": "which sound track counts, from 0, where several of one file sound",
+    "map": "of SPEAKER.features.csv: openface, py-feat@25, egemaps, mexca, or COLUMN:FEATURE (default: by its columns)",
 }
 RATINGS = "ratings.csv"
 RATINGS_TABLES = (RATINGS, "ratings.tsv")
@@ -64,12 +66,14 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
 
     ``src``: the folder. ``options``: ``language``: of all sessions, such as "en"; ``time_unit``: of transcripts whose
     times are bare figures; ``speakers``: a file that says whose a label is; ``sound_track``: the one that counts in
-    every file of which several sound. Raises ``InputError``: not a folder, no session folder in it, a ``ratings.csv``
-    at its root or a file of speakers that cannot be read, a ``time_unit`` that is none, or for which there is no
-    transcript. ``UnsureSpeakersError``: labels that may be people or text.
+    every file of which several sound; ``map``: which columns of files of measurements are which features. Raises
+    ``InputError``: not a folder, no session folder in it, a ``ratings.csv`` at its root or a file of speakers that
+    cannot be read, a ``time_unit`` that is none, or for which there is no transcript, a ``map`` that is none.
+    ``UnsureSpeakersError``: labels that may be people or text.
     """
     check_options("media", options, OPTIONS)
     track = _sound_track(options)
+    check_map("media", options.get("map"))
     folders = _session_folders(src)
     unit = time_unit_option("media", options)
     if unit and not any(path.suffix.lower() in UNITLESS for folder in folders for path in _transcripts(folder)):
@@ -86,7 +90,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     notes = [] if alone else [*_not_files(src), *_not_used(src, known, options.get("speakers"))]
     if table and not ratings:
         notes.append(f"{table.name} has no rows: nothing is rated by it")
-    made = _Made(given, _heard(folders, rated), options.get("language"), unit, track, notes)
+    made = _Made(given, _heard(folders, rated), options.get("language"), unit, track, options.get("map"), notes)
     left_out = list(_unknown(ratings, [folder.name for folder in folders]))
     doubts: list[Doubt] = []
     for folder in folders:
@@ -188,6 +192,7 @@ class _Made:
     language: str | None
     unit: TimeUnit | None
     sound_track: int | None
+    map: str | None
     notes: list[str]
     chosen: list[str] = field(default_factory=list)
     rows: CorpusRows = field(default_factory=CorpusRows)
@@ -202,6 +207,7 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     files = _recordings(folder)
     for file in files:
         account.current().recording(file, None)
+    measured = sorted(path for path in _files(folder) if path.suffix.lower() in TABLES and is_measured(path))
     transcript = _transcript(folder)
     said = read_transcript(transcript, made.unit)
     mapped = (folder / CHANNEL_MAP).is_file()
@@ -209,7 +215,7 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     scores = _scores(folder, rated)
     known = Known(
         [name for score in scores for name in (score.rater, score.target) if name != ENVIRONMENT],
-        [*sides.values(), *(path.stem for path in files)],
+        [*sides.values(), *(path.stem for path in files), *map(measured_speaker, measured)],
         made.heard,
         made.given,
     )
@@ -220,6 +226,9 @@ def _session(made: _Made, folder: Path, rated: list[Row]) -> None:
     recordings = [probe(path, made.sound_track) for path in files]
     sides = read_channel_map(folder / CHANNEL_MAP, list(labels)) if mapped else {}
     tracks, remarks, choices = track_parts(recordings, list(labels), sides)
+    for part, told in measured_parts(measured, list(labels), made.map):
+        tracks.append(part)
+        remarks.append(told)
     durations = [recording.duration_s for recording in recordings if recording.duration_s is not None]
     language = made.language or transcript_language(transcript)
     rows.session(session_id, "media", duration_s=max(durations, default=None), language=language)
@@ -277,7 +286,9 @@ def _recordings(folder: Path) -> list[Path]:
 
 def _transcripts(folder: Path) -> list[Path]:
     return sorted(
-        path for path in _files(folder) if path.suffix.lower() in READERS and path.name.lower() not in NOT_TRANSCRIPTS
+        path
+        for path in _files(folder)
+        if path.suffix.lower() in READERS and path.name.lower() not in NOT_TRANSCRIPTS and not is_measured(path)
     )
 
 

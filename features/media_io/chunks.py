@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,26 +29,43 @@ class AudioBlock:
     core: Span = WHOLE
 
 
-def blocks(pieces: Pieces) -> Iterator[AudioBlock]:
-    """Cut a track into blocks of two minutes; a shorter one is one block, and none where there is no sound.
+def in_one(track: Track) -> AudioBlock:
+    """A whole track as one block, its mean taken off as by `Blocks`."""
+    mean = np.mean(track.samples, dtype=np.float64) if len(track.samples) else 0.0
+    return AudioBlock(replace(track, samples=track.samples - np.float32(mean)))
 
+
+class Blocks:
+    """A track in blocks of two minutes; a shorter one is one block, and none where there is no sound.
+
+    The mean of all its samples is taken off: a direct current that nobody hears, and that would be the energy of every
+    pause. They can be gone through again: a short track is decoded once, a longer one anew, and once at the beginning.
     Praat takes for silence what is far below the loudest sample of all that it is given. A block of a longer track
     therefore ends with the loudest sample of the whole, between two stretches of nothing, so that a quiet minute is as
-    quiet as it is in the whole track. To know that sample, a longer track is decoded twice.
+    quiet as it is in the whole track.
     """
-    start: list[Track] = []
-    length_s = 0.0
-    extent = _Extent()
-    for piece in pieces():
-        length_s += piece.duration_s
-        extent.take(piece)
-        if length_s <= BLOCK_S + MARGIN_S:
-            start.append(piece)
-    if length_s <= BLOCK_S + MARGIN_S:
-        yield AudioBlock(joined(start))
-        return
-    start.clear()
-    yield from (_padded(block, extent.peak) for block in _cut(pieces()))
+
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces = pieces
+        self._extent = _Extent()
+        start: list[Track] = []
+        length_s = 0.0
+        for piece in pieces():
+            length_s += piece.duration_s
+            self._extent.take(piece)
+            if length_s <= BLOCK_S + MARGIN_S:
+                start.append(piece)
+        self._short = joined(start) if length_s <= BLOCK_S + MARGIN_S else None
+
+    def __iter__(self) -> Iterator[AudioBlock]:
+        if self._short is not None:
+            yield in_one(self._short)
+            return
+        for block in _cut(map(self._centred, self._pieces())):
+            yield AudioBlock(_padded(block.track, self._extent.peak), block.core)
+
+    def _centred(self, track: Track) -> Track:
+        return replace(track, samples=track.samples - np.float32(self._extent.mean))
 
 
 def _cut(pieces: Iterator[Track]) -> Iterator[AudioBlock]:
@@ -91,16 +108,19 @@ class _Extent:
             self._high = max(self._high, float(piece.samples.max()))
 
     @property
+    def mean(self) -> float:
+        return self._sum / self._count if self._count else 0.0
+
+    @property
     def peak(self) -> float:
-        mean = self._sum / self._count
-        return max(self._high - mean, mean - self._low)
+        return max(self._high - self.mean, self.mean - self._low)
 
 
-def _padded(block: AudioBlock, peak: float) -> AudioBlock:
-    """The block with the sample at its end that stands as far from the block's mean as ``peak``."""
-    samples = block.track.samples
-    nothing = np.zeros(round(PAD_S * block.track.rate_hz), dtype=np.float32)
+def _padded(track: Track, peak: float) -> Track:
+    """The track with the sample at its end that stands as far from the track's mean as ``peak``."""
+    samples = track.samples
+    nothing = np.zeros(round(PAD_S * track.rate_hz), dtype=np.float32)
     count = len(samples) + 2 * len(nothing) + 1
     loudest = (peak + float(np.sum(samples, dtype=np.float64)) / count) / (1.0 - 1.0 / count)
     padded = np.concatenate([samples, nothing, np.array([loudest], dtype=np.float32), nothing])
-    return AudioBlock(Track(padded, block.track.rate_hz, block.track.start_s), block.core)
+    return Track(padded, track.rate_hz, track.start_s)

@@ -40,7 +40,6 @@ def _phrases(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> I
     """What is said of every feature, kind by kind."""
     words = {name: row.words for name, row in FEATURES.items()}
     yield from (_relative(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Relative))
-    yield _against_others(observed, thresholds)
     yield from (_count(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Count))
     shares = [(n, w) for n, w in words.items() if isinstance(w, TimeFraction)]
     yield from (_share(n, w, observed, thresholds) for n, w in sorted(shares, key=lambda share: share[1].place))
@@ -71,22 +70,11 @@ def _trust(name: str, observed: NormalizedFeature) -> Trust | None:
 
 def _relative(name: str, words: Relative, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
     distance = observed.distance(name)
-    if distance is None or abs(distance) < thresholds.above_sd:
+    if distance is None or not observed.remarkable_change(name, words.smallest, thresholds.above_sd):
         return None
     if distance > 0:
         return words.well_above if distance >= thresholds.far_above_sd else words.above
     return words.well_below if -distance >= thresholds.far_above_sd else words.below
-
-
-def _against_others(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
-    """Loudness against everybody else in the session: a level in dB means nothing without the microphone's place.
-
-    Ten decibels are about twice as loud (Stevens, 1955). ``as recorded``, because microphones may differ.
-    """
-    mean = observed.mean("intensity_db")
-    if mean is None or observed.others_db is None or abs(mean - observed.others_db) < thresholds.louder_db:
-        return None
-    return f"voice {'louder' if mean > observed.others_db else 'quieter'} than the others', as recorded"
 
 
 def _count(name: str, words: Count, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:

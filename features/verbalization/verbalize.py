@@ -73,10 +73,9 @@ def describe_session(
 
 @dataclass(frozen=True)
 class _Rater:
-    """What is usual for one rater, how loud the others are, whether their face is ever seen, and what found it."""
+    """What is usual for one rater, whether their face is ever seen, and what found it."""
 
     usual: Mapping[str, Baseline]
-    others_db: float | None
     is_seen: bool
     detector: str | None
     thresholds: DescriptorThresholds
@@ -92,8 +91,7 @@ class _Rater:
     ) -> _Rater:
         own = [cell for (_, person, _), cell in cells.items() if person == rater]
         is_seen = any(_is_seen(cell, thresholds) for cell in own)
-        others_db = _others_db(rater, cells, speakers, thresholds)
-        return cls(_usual(rater, cells, speakers, thresholds), others_db, is_seen, detector, thresholds)
+        return cls(_usual(rater, cells, speakers, thresholds), is_seen, detector, thresholds)
 
     def in_window(self, cell: Mapping[str, Measure], window: str, length_s: float) -> NormalizedFeature:
         """What of ``cell`` (a window of this rater, ``length_s`` seconds long) was observed well enough."""
@@ -102,9 +100,7 @@ class _Rater:
             measures = {name: measure for name, measure in measures.items() if not FEATURES[name].of_listener}
         filmed = any(name in FEATURES and FEATURES[name].states for name in cell)
         hidden = filmed and self.is_seen and not _is_seen(cell, self.thresholds)
-        return NormalizedFeature(
-            measures, self.usual, self.others_db, hidden, self.detector, length_s, speaks=window == REPLY
-        )
+        return NormalizedFeature(measures, self.usual, hidden, self.detector, length_s, speaks=window == REPLY)
 
 
 def _detector_of(session: Session, person: str, detector: str | None) -> str | None:
@@ -158,18 +154,6 @@ def _usual(
                 {n: m for n, (row, m) in rows.items() if not (row.of_listener if speaking else row.track == "voice")}
             )
     return baselines(utterances, thresholds.baseline_utterances)
-
-
-def _others_db(
-    person: str, cells: Cells, speakers: Mapping[int, str], thresholds: DescriptorThresholds
-) -> float | None:
-    """Mean loudness of everybody else's turns, dB; None where too few were heard."""
-    levels = []
-    for (turn, who, window), cell in cells.items():
-        if who != person and window == DURING and speakers.get(turn) == who:
-            measure = _usable(cell, thresholds).get("intensity_db")
-            levels += [measure.mean] if measure is not None and measure.mean is not None else []
-    return sum(levels) / len(levels) if len(levels) >= thresholds.baseline_utterances else None
 
 
 def _is_seen(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> bool:

@@ -54,8 +54,7 @@ def baselines(utterances: Sequence[Mapping[str, Measure]], fewest: int) -> dict[
 class NormalizedFeature:
     """One person in one window.
 
-    ``measures`` holds only what was observed well enough; ``usual`` the person's baselines by feature;
-    ``others_db`` the mean loudness of everybody else's voice in the session, dB (None where unknown); ``hidden`` says
+    ``measures`` holds only what was observed well enough; ``usual`` the person's baselines by feature; ``hidden`` says
     that the face, which was seen elsewhere in the session, was not seen here; ``detector`` is the back-end that found
     the face (None where that is not known); ``length_s`` is the window's length, infinite where looks are not counted;
     ``speaks`` says that the person has the floor.
@@ -63,7 +62,6 @@ class NormalizedFeature:
 
     measures: Mapping[str, Measure]
     usual: Mapping[str, Baseline]
-    others_db: float | None = None
     hidden: bool = False
     detector: str | None = None
     length_s: float = math.inf

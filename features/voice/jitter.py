@@ -18,7 +18,7 @@ import numpy as np
 
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Span
-from apportion.features.voice.pitch import track_pitch
+from apportion.features.voice.pitch import Range, track_pitch
 from apportion.foundation.arrays import Floats
 
 SHORTEST_S, LONGEST_S, LARGEST_FACTOR = 1e-4, 0.02, 1.3
@@ -40,16 +40,14 @@ class Jitter(Protocol):
         """This and the jitter of the ``later`` block of the same track as one."""
 
 
-def track_jitter(sound: Any, pitch: Any, settings: FeatureSettings, core: Span) -> Jitter:
-    """Prepare the jitter that ``settings`` names from a ``parselmouth.Sound`` and its pitch (None: too short).
+def track_jitter(sound: Any, pulses: Any, settings: FeatureSettings, range_hz: Range, core: Span) -> Jitter:
+    """Prepare the jitter that ``settings`` names from a ``parselmouth.Sound`` and its glottal pulses (None: too short).
 
-    Only ``core`` (seconds) of the sound is told of.
+    ``range_hz``: of the pitch. Only ``core`` (seconds) of the sound is told of.
     """
     if settings.jitter == "praat":
-        return PraatJitter(find_pulses(sound, pitch, core))
-    frames = None
-    if pitch is not None:
-        frames = track_pitch(sound, settings.pitch_floor_hz, settings.pitch_ceiling_hz, DISVOICE_STEP_S)
+        return PraatJitter(pulses)
+    frames = track_pitch(sound, range_hz, DISVOICE_STEP_S)
     if frames is None:
         return DisvoiceJitter(np.zeros(0), np.zeros(0))
     times_s, f0_hz = frames.xs(), frames.selected_array["frequency"].astype(np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.features.precomputed import EMOTION_COLUMNS, PERSON, TIME
+from apportion.features.precomputed import EMOTION_COLUMNS
 from apportion.features.registry import EMOTIONS
 from apportion.features.vocal_intensity_model.model import IntensityModel
 from tests.behaviour.small import BAD, GOOD
@@ -55,7 +55,7 @@ def write_intensity_model(folder: Path) -> Path:
 
 def _write_faces(path: Path, pleased: list[bool]) -> None:
     others = (1.0 - 0.8) / (len(EMOTIONS) - 1)
-    lines = [",".join((TIME, PERSON, *EMOTION_COLUMNS.values()))]
+    lines = [",".join(("timedelta", "user_id", *EMOTION_COLUMNS.values()))]
     for second, good in enumerate(pleased):
         faces = dict.fromkeys(EMOTIONS, others) | {"happiness" if good else "anger": 0.8}
         lines.append(",".join((str(second), "user", *(f"{faces[name]:.4f}" for name in EMOTION_COLUMNS))))

@@ -16,17 +16,28 @@ form Prosody
   positive ceiling
 endform
 sound = Read from file: file$
+Subtract mean
 pitch = To Pitch: 0, floor, ceiling
 f0 = Get mean: 0, 0, "Hertz"
 selectObject: sound, pitch
 To PointProcess (cc)
+pulses = selected()
 jitter = Get jitter (local): 0, 0, 0.0001, 0.02, 1.3
+selectObject: sound, pulses
+shimmer = Get shimmer (local): 0, 0, 0.0001, 0.02, 1.3, 1.6
+selectObject: sound, pitch, pulses
+report$ = Voice report: 0, 0, floor, ceiling, 1.3, 1.6, 0.03, 0.45
+hnr = extractNumber (report$, "Mean harmonics-to-noise ratio: ")
 selectObject: sound
 To Intensity: floor, 0, "yes"
 intensity = Get mean: 0, 0, "energy"
 selectObject: sound
+To Ltas: 100
+tilt = Get slope: 0, 1000, 1000, 4000, "energy"
+selectObject: sound
 power = Get power: 0, 0
-appendInfoLine: f0, newline$, intensity, newline$, jitter, newline$, power
+appendInfoLine: f0, newline$, intensity, newline$, jitter, newline$, power, newline$, shimmer
+appendInfoLine: hnr, newline$, tilt
 """
 
 
@@ -39,7 +50,7 @@ def test_prosody_is_praats_to_four_digits(tmp_path, name, floor_hz, ceiling_hz):
     (tmp_path / "prosody.praat").write_text(SCRIPT)
     command = [praat, "--run", tmp_path / "prosody.praat", shared(f"media/{name}"), str(floor_hz), str(ceiling_hz)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    f0, intensity, jitter, power = (float(line) for line in done.stdout.split())
+    f0, intensity, jitter, power, shimmer, hnr, tilt = (float(line) for line in done.stdout.split())
     track = read(name)
     settings = FeatureSettings(pitch_floor_hz=floor_hz, pitch_ceiling_hz=ceiling_hz)
     found = measure_voice(track, settings).measure([(0.0, track.duration_s)], track.duration_s)
@@ -47,3 +58,6 @@ def test_prosody_is_praats_to_four_digits(tmp_path, name, floor_hz, ceiling_hz):
     assert found["intensity_db"][0] == pytest.approx(intensity, rel=5e-5)
     assert found["jitter_local"][0] == pytest.approx(jitter, rel=5e-5)
     assert found["log_energy_db"][0] == pytest.approx(10 * math.log10(power), rel=5e-5)
+    assert found["shimmer_local"][0] == pytest.approx(shimmer, rel=5e-5)
+    assert found["hnr_db"][0] == pytest.approx(hnr, rel=5e-4)
+    assert found["spectral_tilt_db"][0] == pytest.approx(tilt, abs=0.2)

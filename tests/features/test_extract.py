@@ -11,7 +11,8 @@ from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.features.extract import extract_session
 from apportion.features.registry import EMOTIONS, FEATURES
-from apportion.features.settings import FeatureSettings
+from apportion.features.settings import DescriptorSettings, FeatureSettings
+from apportion.features.verbalization.verbalize import describe_session
 from apportion.foundation.errors import UnitError
 from tests.features.clips import astronaut, flat, moving, tone, wave, write_movie, write_wav
 from tests.features.tracks import names_on
@@ -282,3 +283,23 @@ def test_a_recording_that_may_not_be_read_is_its_own_fault(tmp_path: Path, monke
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(UnitError, match=r"a\.wav: cannot be read \(Permission denied\)"):
         extract_session(_session([Media("ann", "audio", "a.wav")], ("ann", 0.0, 1.0)), tmp_path, SETTINGS)
+
+
+def test_features_of_another_program_have_coverage_and_words_as_ours(tmp_path):
+    rows = [f"{0.04 * i:.2f},{int(not 150 <= i < 175)},{int(i >= 200)},0" for i in range(300)]
+    (tmp_path / "ann.csv").write_text("timestamp,success,AU12_c,gaze_angle_x\n" + "\n".join(rows))
+    turns = tuple(Turn(i, "bob" if i % 2 == 0 else "ann", "x", 2.0 * i, 2.0 * i + 2.0) for i in range(6))
+    rating = (Rating("ann", "bob", "r", 1.0, 0.0, 1.0),)
+    session = Session("s", turns, rating, (Media("ann", "features", "ann.csv", 0.0, "openface"),))
+    frames, means = extract_session(session, tmp_path, FeatureSettings())
+    cells = {
+        (r["turn"], r["feature"]): (r["mean"], r["coverage"]) for r in means.to_pylist() if r["window"] == "during"
+    }
+    assert cells[0, "smile"] == (pytest.approx(0.0), pytest.approx(1.0))
+    assert cells[3, "smile"] == (pytest.approx(0.0), pytest.approx(0.5))
+    assert cells[4, "smile"] == (pytest.approx(1.0), pytest.approx(1.0))
+    assert set(frames["feature"].to_pylist()) == {"smile", "gaze_on_screen"}
+    told = describe_session(session, means, DescriptorSettings())
+    texts = {(r["turn"], r["window"]): r["text"] for r in told.to_pylist()}
+    assert texts[4, "during"] == "smiles most of the time, more than usual"
+    assert texts[0, "during"] == "as usual"

@@ -38,8 +38,10 @@ from apportion.corpus.importers.candor.transcripts import (
     spoken,
 )
 from apportion.corpus.importers.reading.json_items import SkipCounter
+from apportion.corpus.importers.reading.measured import check_map
 from apportion.corpus.importers.reading.recordings import TrackPart
 from apportion.corpus.importers.reading.sources import check_options
+from apportion.corpus.recordings.feature_map import NAME
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 
@@ -52,6 +54,7 @@ OPTIONS = {
     "turns": "all (default), or middle100: so many from the middle",
     "media": "all (default), audio, or none",
     "features": "none (default), or precomputed: CANDOR's own measurements",
+    "map": "COLUMN:FEATURE, of those measurements, several between commas",
 }
 CHOICES = {
     "transcript": KINDS,
@@ -65,11 +68,13 @@ OWN = "in a file for all, of conversations with a file of their own"
 
 @dataclass(frozen=True)
 class CandorOptions:
-    """What the options ask for; ``middle`` is the number of turns from the middle, None for all."""
+    """What the options ask for; ``map`` is of columns of precomputed features, None for those that are known;
+    ``middle`` is the number of turns from the middle, None for all."""
 
     transcript: str
     media: str
     features: str
+    map: str | None
     question: Question
     middle: int | None
 
@@ -109,9 +114,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     cliffhanger (the default, and LLM-GELI's choice), backbiter or audiophile. ``score``: a numeric column of the survey
     (default overall_affect); ``low``, ``high``: the ends of its scale, needed where it is not known; ``better``: which
     end is good, high (default) or low. ``turns``: all (default), or middleN for the N turns in the middle. ``media``:
-    all (default), audio or none. ``features``: none (default) or precomputed. Raises ``InputError``: unknown options
-    and values, a score that no survey has or whose scale is not known, a folder that holds no CANDOR, a file for all
-    conversations that cannot be read.
+    all (default), audio or none. ``features``: none (default) or precomputed; ``map``: which of their columns are which
+    features, beside those that are known. Raises ``InputError``: unknown options and values, a score that no survey has
+    or whose scale is not known, a folder that holds no CANDOR, a file for all conversations that cannot be read.
     """
     check_options("candor", options, OPTIONS)
     wanted = _wanted(options)
@@ -153,7 +158,13 @@ def _wanted(options: Mapping[str, str]) -> CandorOptions:
         if values[key] not in allowed:
             hint = did_you_mean(values[key].lower(), allowed, after=" ")
             raise InputError(f"import candor: option {key}={values[key]}: {hint}Allowed: {', '.join(allowed)}.")
-    return CandorOptions(**values, question=question_of(options), middle=middle_turns(options.get("turns", "all")))
+    chosen = options.get("map")
+    if chosen is not None and values["features"] != "precomputed":
+        raise InputError(f"import candor: option map={chosen}: of which features? Say -o features=precomputed, too.")
+    chosen = chosen and f"{NAME},{chosen}"
+    check_map("candor", chosen)
+    middle = middle_turns(options.get("turns", "all"))
+    return CandorOptions(**values, map=chosen, question=question_of(options), middle=middle)
 
 
 def _open(src: Path, wanted: CandorOptions) -> _Source:
@@ -238,7 +249,7 @@ def _media(
             conversation, session.people, session.metadata, video=wanted.media == "all", tally=tally
         )
     if wanted.features == "precomputed":
-        parts = [*parts, *precomputed_of(conversation, session.people, tally)]
+        parts = [*parts, *precomputed_of(conversation, session.people, wanted.map, tally)]
     elif conversation.file(PRECOMPUTED) is not None:
         tally.add(f"{PRECOMPUTED} is there and was not asked for (-o features=precomputed)", conversation.id)
     return parts, duration_s

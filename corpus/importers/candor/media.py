@@ -11,6 +11,7 @@ from apportion.corpus.importers.candor.folders import Conversation
 from apportion.corpus.importers.candor.survey import Metadata
 from apportion.corpus.importers.reading.json_items import SkipCounter
 from apportion.corpus.importers.reading.recordings import CHANNEL_MAP, Recording, TrackPart, probe, read_channel_map
+from apportion.corpus.recordings.feature_map import NAME, READY, parse_map
 from apportion.foundation.errors import InputError, UnitError
 
 FOLDER = "processed"
@@ -61,8 +62,13 @@ def recordings_of(
     return parts, max(durations) or None
 
 
-def precomputed_of(conversation: Conversation, people: frozenset[str], tally: SkipCounter) -> list[TrackPart]:
-    """The features that CANDOR's authors measured, one part a person; none where the file is missing or empty."""
+def precomputed_of(
+    conversation: Conversation, people: frozenset[str], text: str | None, tally: SkipCounter
+) -> list[TrackPart]:
+    """The features that CANDOR's authors measured, one part a person; none where the file is missing or empty.
+
+    ``text``: the map of columns that are named, all of which have to be there.
+    """
     missing = f"no {PRECOMPUTED}, or one that cannot be used"
     path = conversation.file(PRECOMPUTED)
     if path is None:
@@ -70,7 +76,8 @@ def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Sk
         return []
     try:
         table = read_table(path, PRECOMPUTED)
-        for column in BEHAVIOUR if table.header else ():
+        asked = [] if text is None else [c.name for c in parse_map(text).columns if c not in READY[NAME].columns]
+        for column in (*BEHAVIOUR, *asked) if table.header else ():
             if column not in table.header:
                 raise UnitError(f"it has no column {column!r}")
         measured = {cells[table.position(PERSON)].strip() for _, cells in table.rows}
@@ -82,7 +89,7 @@ def precomputed_of(conversation: Conversation, people: frozenset[str], tally: Sk
         return []
     for person in sorted(people - measured):
         tally.add(f"a speaker has no rows in {PRECOMPUTED}", conversation.id, detail=person)
-    return [TrackPart(person, "features", path) for person in sorted(people & measured)]
+    return [TrackPart(person, "features", path, text) for person in sorted(people & measured)]
 
 
 def _probed(path: Path, conversation: Conversation, tally: SkipCounter) -> Recording | None:

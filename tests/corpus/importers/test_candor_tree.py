@@ -4,7 +4,7 @@ import json
 import re
 
 from apportion.corpus.importers.candor import survey as candor_survey
-from apportion.features.precomputed import EMOTION_COLUMNS, GAZE_COLUMN
+from apportion.features.precomputed import EMOTION_COLUMNS
 from tests.corpus.importers.candor_tree import (
     BEHAVIOUR,
     METADATA,
@@ -45,9 +45,7 @@ def test_scales_of_the_generator_and_of_the_importer_are_those_of_the_schema():
 
 
 def test_the_reader_of_the_features_knows_the_columns_of_the_schema():
-    assert {*EMOTION_COLUMNS.values(), GAZE_COLUMN} <= {
-        column["name"] for column in schema()["audio_video_features.csv"]
-    }
+    assert {*EMOTION_COLUMNS.values(), "gaze_on"} <= {column["name"] for column in schema()["audio_video_features.csv"]}
 
 
 def test_layout(tmp_path):

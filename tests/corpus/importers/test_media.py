@@ -1,6 +1,7 @@
 import json
 import os
 
+import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.account import opened
@@ -216,3 +217,63 @@ def test_a_real_dyad(tmp_path):
     report = import_to("media", tmp_path / "src", tmp_path / "corpus")
     session = Corpus.open(tmp_path / "corpus").session("dyad")
     assert report.problems == () and session.duration_s == pytest.approx(16, abs=0.1) and len(session.media) == 4
+
+
+OPENFACE = "frame, timestamp, success, AU12_c, AU04_c, gaze_angle_x\n1, 0.0, 1, 1, 0, 0.1\n2, 0.04, 1, 0, 0, 0.1\n"
+
+
+def measured(tmp_path, name, text):
+    folder = dyad(tmp_path / "src" / "s1")
+    (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("options", [{}, {"map": "openface"}])
+def test_measurements_of_another_program_are_media_of_their_speaker(tmp_path, options):
+    measured(tmp_path, "ALICE.features.csv", OPENFACE)
+    report = import_to("media", tmp_path / "src", tmp_path / "corpus", {"language": "en", **options})
+    corpus = Corpus.open(tmp_path / "corpus")
+    assert Media("Alice", "features", "media/s1/ALICE.features.csv", 0.0, "openface") in corpus.session("s1").media
+    assert (tmp_path / "corpus" / "media" / "s1" / "ALICE.features.csv").read_text() == OPENFACE
+    told = "ALICE.features.csv is read as openface: AU12_c, AU04_c, gaze_angle_x"
+    assert any(told in note for note in report.notes)
+    assert not [problem for problem in validate(corpus) if problem.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "words"),
+    [
+        ("carol.features.csv", OPENFACE, {}, "carol.features.csv: belongs to no speaker"),
+        (
+            "bob.features.csv",
+            "time,x\n0,1\n",
+            {},
+            r"no ready map \(candor, openface, .*Say which are what: -o map=COLUMN",
+        ),
+        ("bob.features.csv", "frame,AU12,anger\n0,1,0\n", {}, "Say how many there are a second, as in py-feat@25"),
+        ("bob.features.csv", OPENFACE, {"map": "mood:smile"}, "no column 'mood'. Correct -o map"),
+        ("bob.features.csv", OPENFACE, {"map": "mexca"}, "no column 'pitch_f0_hz', .*Correct -o map"),
+        ("bob.features.csv", "t,x\n0,1\n", {"map": "x:smile"}, "no column of times .*-o map=x:smile,COLUMN:time"),
+    ],
+)
+def test_measurements_of_nobody_or_of_nothing_fail_their_session(tmp_path, name, text, options, words):
+    measured(tmp_path, name, text)
+    with pytest.raises(InputError, match=words):
+        import_to("media", tmp_path / "src", tmp_path / "corpus", {"language": "en", **options})
+
+
+def test_a_map_that_is_none_is_refused_at_once(tmp_path):
+    dyad(tmp_path / "src" / "s1")
+    with pytest.raises(InputError, match="import media: option map=a:smil: 'smil' is no feature"):
+        import_to("media", tmp_path / "src", tmp_path / "corpus", {"map": "a:smil"})
+
+
+def test_a_channel_that_is_no_map_is_told(tmp_path):
+    measured(tmp_path, "alice.features.csv", OPENFACE)
+    import_to("media", tmp_path / "src", tmp_path / "corpus", {"language": "en"})
+    path = tmp_path / "corpus" / "media.parquet"
+    table = pq.read_table(path)
+    channels = ["left" if channel == "openface" else channel for channel in table["channel"].to_pylist()]
+    pq.write_table(table.set_column(table.schema.get_field_index("channel"), "channel", [channels]), path)
+    problems = [problem for problem in validate(Corpus.open(tmp_path / "corpus")) if problem.column == "channel"]
+    assert [problem.value for problem in problems] == ["'left'"] and "py-feat" in problems[0].allowed

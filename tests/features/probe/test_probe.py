@@ -28,7 +28,7 @@ from tests.features.clips import astronaut, flat, moving, tone, wave, write_movi
 from tests.features.tracks import names_on
 from tests.shared import shared
 
-PLAIN = FeatureSettings(detector="haar", emotion_model="none")
+PLAIN = FeatureSettings(detector="haar", emotion_model="none", pitch_floor_hz=75.0, pitch_ceiling_hz=500.0)
 
 
 def means(probed: Probe) -> dict[str, float | None]:

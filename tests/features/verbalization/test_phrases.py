@@ -188,16 +188,23 @@ def test_blinks_are_told_only_where_they_are_far_from_usual():
     ) == ("blinks more than usual")
 
 
-def _against(others_db: float | None, mean: float, thresholds: DescriptorThresholds = THRESHOLDS) -> str | None:
-    observed = NormalizedFeature({"intensity_db": Measure(mean, 1.0)}, {"intensity_db": Baseline(mean, 2.0)}, others_db)
-    return in_words(observed, thresholds)
-
-
-def test_a_voice_is_told_against_the_others_even_if_it_is_as_usual():
-    assert _against(60.0, 71.0) == "voice louder than the others', as recorded"
-    assert _against(60.0, 50.0) == "voice quieter than the others', as recorded"
-    assert _against(60.0, 69.0) == _against(None, 69.0) == "as usual"
-    assert _against(60.0, 69.0, DescriptorThresholds(louder_db=6.0)) == "voice louder than the others', as recorded"
+@pytest.mark.parametrize(
+    ("name", "usual", "mean", "said"),
+    [
+        ("articulation_rate", Baseline(5.0, 0.2), 5.4, "as usual"),
+        ("articulation_rate", Baseline(5.0, 0.2), 5.6, "speaks much faster than usual"),
+        ("articulation_rate", Baseline(5.0, 0.5), 4.4, "speaks slower than usual"),
+        ("articulation_rate", Baseline(5.0, 2.0), 4.0, "as usual"),
+        ("pause_fraction", Baseline(0.0, 0.01), 0.08, "as usual"),
+        ("pause_fraction", Baseline(0.1, 0.1), 0.25, "pauses more than usual"),
+        ("pause_fraction", Baseline(0.4, 0.1), 0.1, "pauses much less than usual"),
+        ("hnr_db", Baseline(15.0, 1.0), 5.0, "as usual"),
+    ],
+)
+def test_speed_and_pauses_are_told_where_more_than_a_syllable_differs(
+    name: str, usual: Baseline, mean: float, said: str
+):
+    assert _say(usual={name: usual}, **{name: mean}) == said
 
 
 def _seen(hidden: bool, **means: float) -> str | None:

@@ -184,22 +184,23 @@ def test_a_person_with_a_higher_voice_is_described_in_the_same_words(rows, facto
 # Two people with every feature in every window are many draws, and meant to be.
 @settings(max_examples=10, suppress_health_check=[HealthCheck.large_base_example])
 @given(behaviour(), behaviour())
-def test_somebody_else_changes_nothing_but_how_loud_one_is_beside_them(rows, others):
-    others = [(row[0], "ann", *row[2:]) for row in others if row[3] != "intensity_db"]
+def test_somebody_else_changes_nothing(rows, others):
+    others = [(row[0], "ann", *row[2:]) for row in others]
     assert describe_session(SESSION, _table(rows + others), SETTINGS).equals(
         describe_session(SESSION, _table(rows), SETTINGS)
     )
 
 
-def test_a_voice_is_told_against_those_of_the_others_in_their_own_turns():
-    rows: list[Row] = [(turn, "bob", "during", "intensity_db", 70.0, 1.0) for turn in (1, 3, 5, 7)]
-    rows += [(turn, "bob", "reply", "intensity_db", 70.0, 1.0) for turn in (0, 2)]
-    loud = [(turn, "ann", "during", "intensity_db", 90.0, 1.0) for turn in (1, 3, 5, 7)]  # Bob in her microphone.
-    quiet = [(turn, "ann", "during", "intensity_db", 58.0, 1.0) for turn in (0, 2, 4)]
-    found = _texts(describe_session(SESSION, _table(rows + loud + quiet), SETTINGS))
-    assert found[0, "bob", "reply"] == "voice louder than the others', as recorded"
-    # Two turns are too few to know how loud the others are.
-    assert describe_session(SESSION, _table(rows + loud + quiet[:2]), SETTINGS).num_rows == 0
+@pytest.mark.parametrize("gain_db", [-30.0, -0.5, 12.0])
+def test_no_microphone_makes_a_voice_loud(gain_db):
+    levels = [60.0 + turn % 3 + 8.0 * (turn == 4) for turn in range(8)]
+    people = ("ann", "bob")
+    rows = [(turn, who, "during", "intensity_db", level, 1.0) for who in people for turn, level in enumerate(levels)]
+    told = describe_session(SESSION, _table(rows), SETTINGS)
+    assert told["text"].to_pylist()[2] == "voice much louder than usual"
+    for who in people:
+        louder = [(*row[:4], row[4] + gain_db * (row[1] == who), row[5]) for row in rows]
+        assert describe_session(SESSION, _table(louder), SETTINGS).equals(told)
 
 
 def test_a_face_that_is_seen_elsewhere_is_told_as_not_seen():

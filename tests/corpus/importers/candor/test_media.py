@@ -4,6 +4,8 @@ import pytest
 
 from apportion.corpus.account import opened
 from apportion.corpus.importers.candor.importer import import_corpus
+from apportion.features.precomputed import read_precomputed
+from apportion.foundation.errors import InputError
 from tests.corpus.importers.candor_import import PLAIN, left_out, noted
 from tests.corpus.importers.candor_tree import (
     write_json,
@@ -44,6 +46,31 @@ def test_which_media_are_wanted(recorded, media, features, expected, files):
     assert kinds(src, {"media": media, "features": features}) == expected
     asked = "audio_video_features.csv is there and was not asked for (-o features=precomputed): 1 session"
     assert (asked in noted(src, {"media": media, "features": features})) == (features == "none")
+
+
+def test_columns_that_somebody_knows_are_mapped(recorded, talks):
+    src, folder = recorded
+    options = {"media": "none", "features": "precomputed", "map": "intensity:intensity_db"}
+    assert kinds(src, options) == [("features", "candor,intensity:intensity_db")] * 2
+    found = read_precomputed(
+        folder / "audio_video_features.csv", talks[0].people[0], 0.0, "candor,intensity:intensity_db"
+    )
+    assert {"intensity_db", "is_speaking_precomputed", "anger"} <= set(found)
+    assert "intensity_precomputed" not in found
+    missing = {**options, "map": "f0:f0_hz"}
+    assert kinds(src, missing) == [] and "it has no column 'f0'" in noted(src, missing)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"map": "f0:f0_hz"}, "option map=f0:f0_hz: of which features"),
+        ({"map": "f0:pitch", "features": "precomputed"}, "import candor: option map=candor,f0:pitch: 'pitch' is no"),
+    ],
+)
+def test_a_map_of_nothing_is_refused(recorded, options, words):
+    with pytest.raises(InputError, match=words):
+        import_corpus(recorded[0], options)
 
 
 def test_channels_come_from_the_metadata_where_there_is_no_channel_map(recorded, talks):
