@@ -1,14 +1,23 @@
 """The table of events, from faces and talk that are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.importers import import_to
 from apportion.corpus.session import Event, Session, Turn
 from apportion.features.events import session_events
+from apportion.features.extract import extract_session
 from apportion.features.face.face_features import FaceMeasures
 from apportion.features.face.nods import HeadEvents
 from apportion.features.registry import measure_track
+from apportion.features.settings import DescriptorSettings, FeatureSettings
 from apportion.features.time_series import Series, sampled
+from apportion.features.verbalization.verbalize import describe_session
+from apportion.pipeline.stages.features import DESCRIBE, FEATURES
+from tests.corpus.importers.candor_tree import talk, write_tree
 
 TIMES = np.arange(0.05, 10.0, 0.1)
 SESSION = Session("s", (Turn(0, "ann", "Hello there.", 0.0, 5.0), Turn(1, "bob", "Mhm.", 2.0, 2.4)))
@@ -66,3 +75,30 @@ def test_what_a_corpus_has_goes_before():
     given = Session("s", SESSION.turns, events=(Event("ann", "backchannel", 8.0, 8.2, 2.0, "yeah yeah"),))
     kinds = [(e.person, e.kind) for e in session_events(given, {}) if e.kind == "backchannel"]
     assert kinds == [("ann", "backchannel")]
+
+
+def test_backchannels_of_a_corpus_without_recordings_reach_table_counts_and_words(tmp_path):
+    talks = [talk(1), talk(2)]
+    src = write_tree(tmp_path / "src", talks, media=False)
+    import_to("candor", src, tmp_path / "corpus", {"media": "none", "transcript": "backbiter"})
+    for one in talks:
+        session = Corpus.open(tmp_path / "corpus").session(one.id)
+        _, means, events = extract_session(session, tmp_path / "corpus", FeatureSettings())
+        heard = {row["turn_id"]: row for row in one.turns if row["backchannel"]}
+        found = [row for row in events.to_pylist() if row["kind"] == "backchannel"]
+        assert {(e["person"], e["start_s"], e["end_s"], e["text"]) for e in found} == {
+            (row["backchannel_speaker"], row["backchannel_start"], row["backchannel_stop"], "mhm")
+            for row in heard.values()
+        }
+        counts = {row["turn"] for row in means.to_pylist() if row["feature"] == "backchannels" and row["mean"] == 1.0}
+        assert counts == set(heard)
+        described = describe_session(session, means, DescriptorSettings()).to_pylist()
+        assert {(row["turn"], row["window"], row["text"]) for row in described} == {
+            (turn, "during", "says mhm") for turn in heard
+        }
+        for stage in (FEATURES, DESCRIBE):
+            assert stage.applies(None, None, session)
+        timed, untimed = replace(session, events=()), Session(one.id, (Turn(0, "a", "x"),))
+        assert FEATURES.applies(None, None, timed) and not DESCRIBE.applies(None, None, timed)
+        assert not FEATURES.applies(None, None, untimed)
+        assert extract_session(timed, tmp_path / "corpus", FeatureSettings())[1].num_rows == 0
