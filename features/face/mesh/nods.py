@@ -31,7 +31,7 @@ TURNED_DEG = 2.0
 """Change of yaw or pitch from look to look (root mean square) from which on the pose tells the axis: the networks' own
 unrest is 0.3 to 1.8 degrees."""
 FEWEST_LOOKS = 3
-CLEARLY = 1.67
+CLEARLY = 1.66
 """Times `nod_axis_ratio` by which a path up and down outdoes the pose: five looks a second see a nod of 2.5 Hz at the
 same place each time, and a head that turns slowly meanwhile would then be said to shake."""
 DRIFT_S = 0.5
@@ -70,12 +70,12 @@ def posed_events(paths: Sequence[HeadTrajectory], poses: Poses, settings: Featur
 
     Three swings, with the default: down, up and down again; of one dip: `single_nods`. Each swing goes ``SWING`` times
     ``nod_range``, as many as are needed ``FULL_SWING`` times, takes at most ``LONGEST_SWING_S``, and comes back
-    (``COMES_BACK``). The swings are those of the followed face, because the points
-    are found too rarely for a nod of 4 Hz and the networks' pitch moves with a mouth that speaks; which axis they
-    belong to, the pose tells: a head that nods on a body that sways moves aside, too. A shake must turn
-    ``nod_axis_ratio`` times as much as it tips. Where the head hardly turned (``TURNED_DEG``), the swings must go as
-    many times as far along as across; ``CLEARLY`` more, and they nod whatever the pose says. Nods are looked for
-    without what the head drifts meanwhile (``DRIFT_S``); that made more of shakes that are none.
+    (``COMES_BACK``). The swings are those of the followed face, because the points are found too rarely for a nod of
+    4 Hz and the networks' pitch moves with a mouth that speaks; which axis they belong to, the pose tells: a head that
+    nods on a body that sways moves aside, too. A shake must turn ``nod_axis_ratio`` times as much as it tips. Where the
+    head hardly turned (``TURNED_DEG``), the swings must go as many times as far along as across; a nod's ``CLEARLY``
+    more, and then it is one whatever the pose says. Nods are looked for without what the head drifts meanwhile
+    (``DRIFT_S``); done for shakes, too, that calls sway a shake.
     """
     return HeadEvents(yes=_along(paths, "y", poses, settings), no=_along(paths, "x", poses, settings))
 
@@ -150,7 +150,7 @@ def _along(paths: Sequence[HeadTrajectory], axis: Axis, poses: Poses, settings: 
                 continue
             told = poses.along(axis, _span(row), settings.nod_axis_ratio)
             times = _gone(steady.times_s, along, row) / max(_gone(steady.times_s, across, row), 1e-9)
-            needed = settings.nod_axis_ratio * (1.0 if told is None else CLEARLY)
+            needed = settings.nod_axis_ratio * (1.0 if told is None and axis == "x" else CLEARLY)
             events += [_span(part)] if told or (times >= needed and (told is None or axis == "y")) else []
     return join(events)
 
