@@ -31,9 +31,10 @@ TURNED_DEG = 2.0
 """Change of yaw or pitch from look to look (root mean square) from which on the pose tells the axis: the networks' own
 unrest is 0.3 to 1.8 degrees."""
 FEWEST_LOOKS = 3
-CLEARLY = 1.66
+CLEARLY, UNTOLD = 1.8, 1.66
 """Times `nod_axis_ratio` by which a path up and down outdoes the pose: five looks a second see a nod of 2.5 Hz at the
-same place each time, and a head that turns slowly meanwhile would then be said to shake."""
+same place each time, and a head that turns slowly meanwhile would then be said to shake; and where the pose tells
+nothing, as in nods of less than three looks."""
 DRIFT_S = 0.5
 """The mean of so long is taken off a nodding head's path: heads move by themselves, too, and slower than they nod."""
 OWN = 0.34
@@ -73,9 +74,9 @@ def posed_events(paths: Sequence[HeadTrajectory], poses: Poses, settings: Featur
     (``COMES_BACK``). The swings are those of the followed face, because the points are found too rarely for a nod of
     4 Hz and the networks' pitch moves with a mouth that speaks; which axis they belong to, the pose tells: a head that
     nods on a body that sways moves aside, too. A shake must turn ``nod_axis_ratio`` times as much as it tips. Where the
-    head hardly turned (``TURNED_DEG``), the swings must go as many times as far along as across; a nod's ``CLEARLY``
-    more, and then it is one whatever the pose says. Nods are looked for without what the head drifts meanwhile
-    (``DRIFT_S``); done for shakes, too, that calls sway a shake.
+    head hardly turned (``TURNED_DEG``), the swings must go as many times as far along as across (a nod's ``UNTOLD``
+    more); ``CLEARLY`` more, and they nod whatever the pose says. Nods are looked for without what the head drifts
+    meanwhile (``DRIFT_S``); done for shakes, too, that calls sway a shake.
     """
     return HeadEvents(yes=_along(paths, "y", poses, settings), no=_along(paths, "x", poses, settings))
 
@@ -150,7 +151,8 @@ def _along(paths: Sequence[HeadTrajectory], axis: Axis, poses: Poses, settings: 
                 continue
             told = poses.along(axis, _span(row), settings.nod_axis_ratio)
             times = _gone(steady.times_s, along, row) / max(_gone(steady.times_s, across, row), 1e-9)
-            needed = settings.nod_axis_ratio * (1.0 if told is None and axis == "x" else CLEARLY)
+            unsure = CLEARLY if told is False else UNTOLD if axis == "y" else 1.0
+            needed = settings.nod_axis_ratio * unsure
             events += [_span(part)] if told or (times >= needed and (told is None or axis == "y")) else []
     return join(events)
 

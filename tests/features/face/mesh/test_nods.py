@@ -96,8 +96,8 @@ def test_slow_movement_hides_no_nod():
     assert found(x=sways, y=nods) == (1, 0)
     assert found(x=nods, y=sways) == (0, 1)
     nods = waves(2.5, 4, 0.12)  # Five looks a second see it at two places, and the head turns from look to look.
-    assert found(x=nods / 2.6, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (1, 0)
-    assert found(x=nods / 2.4, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (0, 0)
+    assert found(x=nods / 2.8, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (1, 0)
+    assert found(x=nods / 2.6, y=nods, turned=poses(yaw=3.0, pitch=0.5)) == (0, 0)
     assert found(x=nods, y=nods / 3.2, turned=poses(yaw=0.5, pitch=3.0)) == (0, 0)  # No shake by itself.
 
 
