@@ -104,7 +104,7 @@ def measure(path: Path, settings: FeatureSettings, length_s: float) -> tuple[Cel
     turns = [Turn(i, "other", "x", float(s), float(s + WINDOW_S)) for i, s in enumerate(starts)]
     turns.append(Turn(WHOLE, "other", "x", 0.0, length_s))
     session = Session("s", tuple(turns), (), (Media("seen", "video", path.name),))
-    frames, means = extract_session(session, path.parent, settings)
+    frames, means, _ = extract_session(session, path.parent, settings)
     cells = {
         (row["turn"], row["feature"]): np.nan if row["mean"] is None else row["mean"]
         for row in means.to_pylist()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from apportion.corpus.corpus import Corpus
     from apportion.corpus.importers.registry import import_to
     from apportion.corpus.issue import ValidationIssue
-    from apportion.corpus.session import Background, Episode, EpisodeKey, Media, Rating, Session, Turn
+    from apportion.corpus.session import Background, Episode, EpisodeKey, Event, Media, Rating, Session, Turn
     from apportion.corpus.splits.settings import SplitSettings
     from apportion.corpus.splits.splits import Splits, split_sessions
 
@@ -42,6 +42,7 @@ __all__ = [
     "CorpusRows",
     "Episode",
     "EpisodeKey",
+    "Event",
     "Media",
     "Rating",
     "Session",
@@ -60,6 +61,7 @@ _HOMES = {
     "CorpusRows": "apportion.corpus.builder",
     "Episode": "apportion.corpus.session",
     "EpisodeKey": "apportion.corpus.session",
+    "Event": "apportion.corpus.session",
     "SkippedSession": "apportion.corpus.builder",
     "Media": "apportion.corpus.session",
     "CorpusBuild": "apportion.corpus.builder",

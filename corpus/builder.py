@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.corpus.schema import CORPUS_TABLES
+from apportion.corpus.session import Event
 from apportion.corpus.speakers.settled import Speaker
 from apportion.foundation.safe_text import IN_TABLES, whole_text
 
@@ -118,6 +119,10 @@ class CorpusRows:
     def background(self, session_id: str, kind: str, text: str, speaker: str | None = None) -> None:
         """Add what was known before the first turn: to ``speaker`` alone, or to everybody."""
         self._rows["backgrounds"].append((session_id, speaker, kind, text))
+
+    def event(self, session_id: str, event: Event) -> None:
+        """Add something that somebody did while another spoke, or that was seen of them."""
+        self._rows["events"].append((session_id, *vars(event).values()))
 
     def tables(self) -> dict[str, pa.Table]:
         """The tables, in the order in which rows were added."""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from apportion.corpus.files.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from apportion.corpus.mean_std import mean
 from apportion.corpus.schema import CORPUS_TABLES, TableSchema
-from apportion.corpus.session import BACKGROUND_KINDS, Background, Media, Rating, Session, Turn
+from apportion.corpus.session import BACKGROUND_KINDS, Background, Event, Media, Rating, Session, Turn
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, sync, temporary_name
@@ -28,7 +28,7 @@ SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_T
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """The six tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
+    """The seven tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
 
     Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
 
@@ -45,12 +45,13 @@ class Corpus:
     media: pa.Table
     turn_labels: pa.Table
     backgrounds: pa.Table
+    events: pa.Table
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
         """Read the corpus folder ``path``: ``NAME.parquet`` or ``NAME.jsonl`` for each table.
 
-        ``media``, ``turn_labels`` and ``backgrounds`` may be absent; ``ratings`` may have no rows.
+        ``media``, ``turn_labels``, ``backgrounds`` and ``events`` may be absent; ``ratings`` may have no rows.
 
         Raises ``InputError``: no such folder, a missing, unreadable or damaged table, a missing column, a value of the
         wrong type, rows without a session id, a corpus of no sessions.
@@ -69,7 +70,7 @@ class Corpus:
 
     @property
     def tables(self) -> dict[str, pa.Table]:
-        """The six tables by name."""
+        """The seven tables by name."""
         return {name: getattr(self, name) for name in SCHEMAS}
 
     def write(self, path: str | Path, kind: Format = "parquet") -> None:
@@ -99,7 +100,7 @@ class Corpus:
         return list(self._positions)
 
     def session(self, session_id: str) -> Session:
-        """One session with its turns, ratings (mean over annotators), media and backgrounds, each sorted by key.
+        """A session with its turns, ratings (mean over annotators), media, backgrounds and events, each by its key.
 
         Raises ``InputError``: the corpus has no session of that id.
         """
@@ -116,6 +117,7 @@ class Corpus:
             duration_s=row["duration_s"],
             language=row["language"],
             backgrounds=_backgrounds(self._backgrounds.values(session_id)),
+            events=tuple(Event(*values) for values in self._events.values(session_id)),
         )
 
     def iter_sessions(self) -> Iterator[Session]:
@@ -150,6 +152,10 @@ class Corpus:
     @cached_property
     def _backgrounds(self) -> _Grouped:
         return _Grouped(self.backgrounds, SCHEMAS["backgrounds"])
+
+    @cached_property
+    def _events(self) -> _Grouped:
+        return _Grouped(self.events, SCHEMAS["events"])
 
 
 class _Grouped:

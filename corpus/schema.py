@@ -71,7 +71,14 @@ BACKGROUNDS = _table(
     ("session_id", "speaker", "kind"),
     ("session_id", "kind", "text"),
 )
-CORPUS_TABLES = (SESSIONS, UTTERANCES, RATINGS, MEDIA, TURN_LABELS, BACKGROUNDS)
+EVENTS = _table(
+    "events",
+    {"session_id": TEXT, "person": TEXT, "kind": TEXT, "start_s": REAL, "end_s": REAL, "strength": REAL, "text": TEXT},
+    ("session_id", "person", "kind", "start_s"),
+    ("session_id", "person", "kind", "start_s", "end_s"),
+)
+"""What came with a corpus; of a run also what was measured and read from the transcript."""
+CORPUS_TABLES = (SESSIONS, UTTERANCES, RATINGS, MEDIA, TURN_LABELS, BACKGROUNDS, EVENTS)
 
 SPLITS = _table("splits", {"session_id": TEXT, "split": TEXT}, ("session_id",), ("session_id", "split"))
 FRAMES = _table(
@@ -217,6 +224,7 @@ RUN_TABLES = (
     SPLITS,
     FRAMES,
     UTTERANCE_FEATURES,
+    EVENTS,
     DESCRIPTORS,
     EMBEDDINGS,
     REACTIONS,

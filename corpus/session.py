@@ -14,6 +14,10 @@ ENVIRONMENT = "environment"
 BACKGROUND_KINDS = ("scenario", "rules", "role", "profile", "goal")
 """What a background may be, in the order in which a session's are told."""
 
+BACKCHANNEL, PAUSE, OVERLAP = "backchannel", "pause", "overlap"
+TALK_KINDS = (BACKCHANNEL, PAUSE, OVERLAP)
+"""What an event that comes with a corpus may be."""
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -53,6 +57,22 @@ class Background:
     speaker: str | None
     kind: str
     text: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that ``person`` did, from ``start_s`` to ``end_s`` on the session clock.
+
+    ``kind`` is one of `TALK_KINDS`, or what a face shows; ``strength`` is in its own unit
+    (docs/explanations/measurement.md), ``text`` what was said; None where there is none.
+    """
+
+    person: str
+    kind: str
+    start_s: float
+    end_s: float
+    strength: float | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -178,6 +198,13 @@ class Session:
     duration_s: float | None = None
     language: str | None = None
     backgrounds: tuple[Background, ...] = ()
+    events: tuple[Event, ...] = ()
+    """Those that came with the corpus; `apportion.features.events` finds more."""
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether more than turns are known of how people behaved: recordings, or events that came with the corpus."""
+        return bool(self.media or self.events)
 
     @property
     def is_multiparty(self) -> bool:

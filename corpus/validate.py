@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from apportion.corpus.checks.events import check_events
 from apportion.corpus.checks.recordings import check_media
 from apportion.corpus.checks.rows import check_backgrounds
 from apportion.corpus.checks.scores import check_ratings, check_turn_labels
@@ -19,9 +20,15 @@ def validate(corpus: Corpus) -> list[ValidationIssue]:
 
     Returns in table order. Errors carry the session they belong to, so that the other sessions can still be used.
     """
-    checks = [check_sessions, check_utterances, check_ratings, check_media, check_turn_labels, check_backgrounds]
-    if not corpus.media.num_rows:
-        checks.remove(check_media)
+    checks = (
+        check_sessions,
+        check_utterances,
+        check_ratings,
+        *((check_media,) if corpus.media.num_rows else ()),
+        check_turn_labels,
+        check_backgrounds,
+        check_events,
+    )
     return [problem for check in checks for problem in check(corpus)]
 
 

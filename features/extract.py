@@ -1,4 +1,4 @@
-"""From one session's recordings to its `frames` and `utterance_features` tables."""
+"""From one session to its `frames`, `utterance_features` and `events` tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
+from apportion.corpus.schema import EVENTS, FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Session
+from apportion.features.events import session_events
 from apportion.features.precomputed import precomputed_behaviour, unmeasured_faces
 from apportion.features.presence import measured_line, shares
-from apportion.features.registry import FEATURES, Measured, is_voice
+from apportion.features.registry import FEATURES, Measured, is_voice, measure_track
 from apportion.features.settings import FeatureSettings
+from apportion.features.talk import Talk
 from apportion.features.time_series import Series, Span
 from apportion.features.turn_windows import floor_spans, intersect, turn_spans
 from apportion.foundation.errors import UnitError
@@ -40,17 +42,18 @@ def unheard(text: str) -> None:
 
 def extract_session(
     session: Session, root: Path, settings: FeatureSettings, tell: Tell = unheard, sum_up: Tell = unheard
-) -> tuple[pa.Table, pa.Table]:
+) -> tuple[pa.Table, pa.Table, pa.Table]:
     """Measure the behaviour of every person with media in ``session``; ``root`` is the corpus folder.
 
     ``tell`` hears, once a recording, what had to be chosen in it (one of several videos, the voice's channel of many),
     and what makes figures doubtful: hardly any face or sound, words outside. ``sum_up`` hears a line a person.
 
-    Returns the tables ``frames`` (sampled series, seconds on the session clock) and ``utterance_features`` (mean and
-    coverage for every timed turn, person, window and feature that the person's media can show). A mean is null where
-    coverage is 0; the emotions are so without a model. What came measured with the corpus (``features`` rows of the
-    media table) stands in place of what would be measured here. Both tables are empty for a session without media.
-    Nothing here reads a score.
+    Returns the tables ``frames`` (sampled series, seconds on the session clock), ``utterance_features`` (mean and
+    coverage for every timed turn, person, window and feature that the person's media can show) and ``events``. A mean
+    is null where coverage is 0; the emotions are so without a model. What came measured with the corpus (``features``
+    rows of the media table, its events) stands in place of what would be measured here. Without media, ``events`` holds
+    what times of turns tell, and ``utterance_features`` how many of them each turn has where events came with the
+    corpus. Nothing here reads a score.
 
     Raises ``UnitError`` naming session, file and cause when a recording cannot be used, or holds no moment of any turn.
     """
@@ -73,7 +76,12 @@ def extract_session(
         means += _mean_rows(session, person, behaviour, floor, settings)
     # By turn first, so that a reader of the table meets a turn's people together.
     means.sort(key=lambda row: row[0])
-    return _table(FRAMES.arrow, session.session_id, frames), _table(UTTERANCE_FEATURES.arrow, session.session_id, means)
+    events = session_events(session, {person: behaviour.face for person, behaviour in people.items()})
+    return (
+        _table(FRAMES.arrow, session.session_id, frames),
+        _table(UTTERANCE_FEATURES.arrow, session.session_id, means),
+        _table(EVENTS.arrow, session.session_id, [tuple(vars(event).values()) for event in events]),
+    )
 
 
 def observe(
@@ -83,7 +91,7 @@ def observe(
     go_on: Callable[[float], bool] | None = None,
     tell: Tell = unheard,
 ) -> dict[str, SessionFeatures]:
-    """Everything known of every person with media in ``session``, by name; ``root`` is the corpus folder.
+    """All that is known of every person with media or given events in ``session``, by name; ``root``: corpus folder.
 
     ``tell`` hears what had to be chosen in a recording. ``go_on`` is asked at every picture, with its time in seconds
     on its recording's clock, whether to look further.
@@ -93,17 +101,22 @@ def observe(
     given = precomputed_behaviour(session.media, root)
     voices = _listen(session, root, settings, tell)
     faces = _measure_faces(session, root, settings, _emotions(session, root, settings), go_on, tell)
-    people = sorted(voices.keys() | faces.keys() | given.keys())
-    return {name: SessionFeatures(voices.get(name), faces.get(name), given.get(name, {})) for name in people}
+    heard = {turn.speaker for turn in session.turns if session.events}
+    people = sorted(voices.keys() | faces.keys() | given.keys() | heard)
+    talk = {name: Talk(name, session) for name in people if session.turns}
+    return {
+        name: SessionFeatures(voices.get(name), faces.get(name), given.get(name, {}), talk.get(name)) for name in people
+    }
 
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """All that is known of one person: voice, face, and what was ``given`` with the corpus (series by feature)."""
+    """What is known of one person: voice, face, what was ``given`` with the corpus (series by feature), ``talk``."""
 
     voice: Voice | None
     face: FaceMeasures | None
     given: Mapping[str, Series]
+    talk: Talk | None = None
 
     def series(self, settings: FeatureSettings) -> dict[str, Series]:
         """Every series of the ``frames`` table; voice at ``series_rate_hz``."""
@@ -121,6 +134,8 @@ class SessionFeatures:
             measured |= self.voice.measure([span] if floor is None else intersect(span, floor), length_s)
         if self.face is not None:
             measured |= self.face.measure([span], length_s)
+        if self.talk is not None:
+            measured |= measure_track("talk", self.talk, [span], length_s)
         return measured | {name: series.mean([span], length_s) for name, series in self.given.items()}
 
 

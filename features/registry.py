@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from apportion.features.time_series import Span, count_events
 
-Track = Literal["voice", "face"]
+Track = Literal["voice", "face", "talk"]
 Measured = tuple[float | None, float]
 """Mean in the feature's unit, None where unobserved, and coverage 0 to 1."""
 Measure = Callable[[str, Any, Sequence[Span], float], Measured | None]
-"""Called with a feature's name, what one person's track showed (``Voice`` or ``FaceMeasures``), spans and their length
-in seconds. None says that the feature has no row."""
+"""Called with a feature's name, what one person's track showed (``Voice``, ``FaceMeasures`` or ``Talk``), spans and
+their length in seconds. None says that the feature has no row."""
 
 
 def series_mean(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
@@ -59,9 +59,25 @@ def syllable_rate(name: str, track: Any, spans: Sequence[Span], length_s: float)
 
 
 def event_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
-    """How many nods or shakes have their middle in the window, while the face was seen."""
+    """How many nods or shakes have their middle in the window, while the face was seen and such are told."""
+    if name not in track.head_events:
+        return None, 0.0
     coverage = track.seen.mean(spans, length_s)[1]
     return float(count_events(track.head_events[name], spans)) if coverage > 0 else None, coverage
+
+
+def onset_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """How many smiles begin in the window, while it was told whether the face smiles."""
+    coverage = series_mean("smile", track, spans, length_s)[1]
+    onsets = [(start_s, start_s) for start_s, _ in track.smiles]
+    return float(count_events(onsets, spans)) if coverage > 0 else None, coverage
+
+
+def talk_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured | None:
+    """How many backchannels or overlaps have their middle in the window; none are known of other languages' words."""
+    if name == "backchannels" and not track.hears:
+        return None
+    return sum(track.within(name.removesuffix("s"), spans)), 1.0
 
 
 def event_rate(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
@@ -101,6 +117,14 @@ class Count:
 
     listening: str
     speaking: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """Words for backchannels, which are told by what was said: ``plain`` goes before it, ``other`` is anything else."""
+
+    plain: str
+    other: str
 
 
 Trust = Literal["none", "relative", "at least"]
@@ -145,7 +169,7 @@ class Emotion:
     plain: str | None
 
 
-Words = Relative | Count | TimeFraction | Rate | Emotion | None
+Words = Relative | Count | Said | TimeFraction | Rate | Emotion | None
 
 
 @dataclass(frozen=True)
@@ -201,6 +225,10 @@ def _share(name: str, label: str, words: TimeFraction, **more: Any) -> Feature:
 def _nods(name: str, unit: str, label: str, words: Words = None, **more: Any) -> Feature:
     counted: dict[str, Any] = {"measure": event_count, "digits": 0, "states": True, "common": False, "drawn": True}
     return Feature(name, "face", unit, label, words, **(counted | more))
+
+
+def _talk(name: str, label: str, words: Words = None) -> Feature:
+    return Feature(name, "talk", name, label, words, measure=talk_count, digits=0, common=False, of_listener=True)
 
 
 def _rate(name: str, label: str, **more: Any) -> Feature:
@@ -286,6 +314,8 @@ _ROWS = (
     ),
     _nods("nod_yes", "nods", "nods", Count("nods", "moves head up and down")),
     _nods("nod_no", "shakes", "shakes head", Count("shakes head", "moves head from side to side")),
+    # No words before single nods have been held against people who listen (docs/evidence/features.md).
+    _nods("nod_single", "single nods", "single nods"),
     # Half of the smiles that `yunet` tells in those moments are none.
     _share(
         "smile",
@@ -300,6 +330,7 @@ _ROWS = (
         drawn=True,
     ),
     Feature("smile_strength", "face", "probability", "strength of smiles", measure=strength, common=False),
+    Feature("smile_onsets", "face", "smiles", "smiles begun", measure=onset_count, digits=0, common=False),
     _rate("nod_yes_per_min", "nods a minute", repeats="nod_yes"),
     _rate("nod_no_per_min", "shakes a minute", repeats="nod_no"),
     # Lids, brows and mouth are unobserved where the back-end does not tell them.
@@ -330,6 +361,8 @@ _ROWS = (
     _emotion("neutral", "none of the others", "neutral"),
     _emotion("sadness", "inner brows raised, corners of the mouth down", "sad"),
     _emotion("surprise", "raised brows, wide eyes, open mouth", "surprised"),
+    _talk("backchannels", "backchannels", Said("says", "another short word")),
+    _talk("overlaps", "overlaps"),
 )
 FEATURES: dict[str, Feature] = {row.name: row for row in _ROWS}
 """All features by name, in the order of their rows."""
@@ -340,6 +373,11 @@ EMOTIONS = tuple(row.name for row in _ROWS if isinstance(row.words, Emotion))
 def is_voice(name: str) -> bool:
     """Whether a feature is measured in the voice; False for columns that are not ours."""
     return name in FEATURES and FEATURES[name].track == "voice"
+
+
+def is_face(name: str) -> bool:
+    """Whether a feature is measured in the face; False for columns that are not ours."""
+    return name in FEATURES and FEATURES[name].track == "face"
 
 
 def measure_track(track: Track, shown: Any, spans: Sequence[Span], length_s: float) -> dict[str, Measured]:

@@ -14,6 +14,8 @@ from apportion.foundation.arrays import Floats
 
 Span = tuple[float, float]
 """Start and end in seconds on the session clock."""
+EDGE_S = 1e-6
+"""Cells that are less apart adjoin: their edges are rounded."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,13 @@ class Series:
         if self.decibel:
             mean = 10.0 * float(np.log10(mean))
         return mean, min(1.0, observed_s / length_s)
+
+    def where_on(self) -> tuple[Span, ...]:
+        """Stretches of adjoining cells in which the value is 1, seconds, in order."""
+        on = self.values == 1.0
+        apart = np.flatnonzero((on[1:] != on[:-1]) | (self.starts_s[1:] - self.ends_s[:-1] > EDGE_S)) + 1
+        edges = pairwise([0, *apart.tolist(), len(on)])
+        return tuple((float(self.starts_s[a]), float(self.ends_s[b - 1])) for a, b in edges if b > a and on[a])
 
     def within(self, span: Span) -> Series:
         """The cells whose middle lies in ``span``; its end does not belong to it."""

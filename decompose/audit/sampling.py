@@ -33,11 +33,11 @@ def shuffled(items: Sequence[_Item], seed: int, *what: object) -> list[_Item]:
 def audited(sessions: Iterable[Session], count: int, seed: int) -> tuple[str, ...]:
     """Ids of ``count`` sessions (all, where there are fewer), sorted; a larger count adds to those of a smaller one.
 
-    Recorded sessions go first, up to half of ``count``, since only they have descriptors to shuffle; the seed decides
-    which.
+    Sessions of which more than turns is known go first, up to half of ``count``, since only they have descriptors to
+    shuffle; the seed decides which.
     """
     drawn = sorted(sessions, key=lambda session: (number(seed, "session", session.session_id), session.session_id))
-    recorded = [session.session_id for session in drawn if session.media]
-    silent = [session.session_id for session in drawn if not session.media]
+    recorded = [session.session_id for session in drawn if session.is_observed]
+    silent = [session.session_id for session in drawn if not session.is_observed]
     half = min(len(recorded), max(count // 2, count - len(silent)))
     return tuple(sorted([*recorded[:half], *silent[: count - half]]))

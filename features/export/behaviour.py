@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from apportion.corpus.session import Session
+from apportion.corpus.session import TALK_KINDS, Session
+from apportion.features.events import BLINK
 from apportion.features.export.tiers import Interval, Tier, interval, make_tiers
 from apportion.features.registry import FEATURES, is_voice
 from apportion.features.turn_windows import DURING, turn_spans
@@ -23,6 +24,7 @@ ON = 0.5
 HOLD_FRAMES = 2.5
 """A gap of more than this many frames is unobserved time, and ends an interval."""
 LONE_FRAME_S = 0.1
+DRAWN_EVENTS = (*TALK_KINDS, BLINK)
 
 Content = tuple[str, str, list[Interval]]
 
@@ -46,11 +48,13 @@ def session_tiers(
     descriptors: pa.Table | None,
     frames: pa.Table | None,
     reply_max_s: float,
+    events: pa.Table | None = None,
 ) -> SessionTiers:
     """Tiers of one session, in this order: a tier a speaker; a tier a person and feature; the descriptors.
 
     Features that are on or off are intervals where they are on, from ``frames``. Every other feature has an interval
-    an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's.
+    an utterance, whose text is the mean: the voice in the person's own turns, the rest in everybody's. ``events`` that
+    no feature shows (`DRAWN_EVENTS`) are intervals, too, of the words that were said or their kind.
     Descriptors have a tier a rater and window. Tables are of ``apportion.corpus.schema``; None and other sessions' rows
     give no tiers.
     """
@@ -59,7 +63,7 @@ def session_tiers(
     for speaker in sorted({turn.speaker for turn in session.turns}):
         spoken_by = (spoken[turn.turn] for turn in session.turns if turn.speaker == speaker)
         contents.append((UTTERANCE, speaker, [item for item in spoken_by if item is not None]))
-    behaviour = [*_means(session, utterance_features), *_states(session, frames)]
+    behaviour = [*_means(session, utterance_features), *_states(session, frames), *_events(session, events)]
     order = {name: position for position, name in enumerate(FEATURES)}
     contents += sorted(behaviour, key=lambda content: (content[1], order.get(content[0], len(order)), content[0]))
     contents += _descriptions(session, descriptors, reply_max_s)
@@ -81,7 +85,7 @@ def _means(session: Session, table: pa.Table | None) -> list[Content]:
     intervals: dict[tuple[str, str], list[Interval]] = {}
     for row in _dicts(rows):
         turn, feature, mean = turns.get(row["turn"]), row["feature"], row["mean"]
-        if turn is None or row["window"] != DURING or feature in states or mean is None:
+        if turn is None or row["window"] != DURING or feature in states or mean is None or _is_talk(feature):
             continue
         if is_voice(feature) and turn.speaker != row["person"]:
             continue
@@ -106,6 +110,21 @@ def _states(session: Session, table: pa.Table | None) -> Iterator[Content]:
             order = np.argsort(times, kind="stable")
             values = series["value"].to_numpy(zero_copy_only=False).astype(np.float64)
             yield feature, person, _where_on(feature, times[order], values[order])
+
+
+def _events(session: Session, table: pa.Table | None) -> list[Content]:
+    """A content a person and kind of `DRAWN_EVENTS`."""
+    intervals: dict[tuple[str, str], list[Interval]] = {}
+    for row in _dicts(_rows(session, table)):
+        item = interval(row["start_s"], row["end_s"], row["text"] or row["kind"])
+        if row["kind"] in DRAWN_EVENTS and item is not None:
+            intervals.setdefault((row["kind"], row["person"]), []).append(item)
+    return [(kind, person, items) for (kind, person), items in sorted(intervals.items())]
+
+
+def _is_talk(feature: str) -> bool:
+    """Whether it counts events that have tiers of their own."""
+    return feature in FEATURES and FEATURES[feature].track == "talk"
 
 
 def _state_names() -> list[str]:

@@ -48,6 +48,11 @@ class FaceMeasures:
         return measure_track("face", self, spans, length_s)
 
     @property
+    def smiles(self) -> tuple[Span, ...]:
+        """From when to when the face smiled; a time in which it was not seen ends a smile."""
+        return self.series["smile"].where_on() if "smile" in self.series else ()
+
+    @property
     def head_events(self) -> dict[str, tuple[Span, ...]]:
         """Nods and shakes by the name of their feature."""
         return self.events.by_feature

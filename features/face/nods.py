@@ -99,15 +99,20 @@ def _windows(times_s: Floats, settings: FeatureSettings) -> Iterable[tuple[int, 
 
 @dataclass(frozen=True)
 class HeadEvents:
-    """Nods (``yes``) and shakes (``no``): seconds, in order; each from before its first to after its last crossing."""
+    """Nods (``yes``) and shakes (``no``): seconds, in order; each from before its first to after its last crossing.
+
+    ``single`` are nods of one dip, no part of any other; None where the back-end does not tell them.
+    """
 
     yes: tuple[Span, ...]
     no: tuple[Span, ...]
+    single: tuple[Span, ...] | None = None
 
     @property
     def by_feature(self) -> dict[str, tuple[Span, ...]]:
         """Nods and shakes by the name of their feature."""
-        return {"nod_yes": self.yes, "nod_no": self.no}
+        told = {"nod_yes": self.yes, "nod_no": self.no}
+        return told if self.single is None else {**told, "nod_single": self.single}
 
 
 def head_events(paths: Sequence[HeadTrajectory], settings: FeatureSettings) -> HeadEvents:

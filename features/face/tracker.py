@@ -21,6 +21,8 @@ FLOW_WINDOW_PX = 15
 FLOW_LEVELS = 3
 LARGEST_FLOW_ERROR = 22.0
 """Mean grey difference of the followed patches (median) above which they show something else: a cut, a hand."""
+HURRIED_FLOW_ERROR = 44.0
+"""Up to this a head that moves fast looks so, too: it is followed on where the detector sees a face there."""
 SQUARE_S, HEAD_S = 3.0, 5.0
 """Seconds in which the detector's opinion moves the square of the followed face, and its head: soon enough against
 drift; for the head too slowly for jitter to look like shaking (Haar's boxes jump by several per cent of the face)."""
@@ -157,8 +159,8 @@ class FaceTracker:
         assert self._before is not None
         if self._detector.steady:
             return self._refresh(step, self._face)
-        moved = self._flow(self._before, step, self._face)
-        if moved is None:
+        moved, error = self._flow(self._before, step, self._face)
+        if error > LARGEST_FLOW_ERROR and not self._is_hurried(step, moved, error):
             return self._recover(step, self._face)
         self._face = moved
         self._unconfirmed.append((step, moved))
@@ -167,6 +169,10 @@ class FaceTracker:
             if self._face is None:
                 return [step.seen(None)]
         return [step.seen(self._face)]
+
+    def _is_hurried(self, step: Step, moved: Face, error: float) -> bool:
+        """Whether it is the face that changed so much, and not what is shown."""
+        return error <= HURRIED_FLOW_ERROR and not self._is_cut(step) and self._again(step, moved) is not None
 
     def _refresh(self, step: Step, face: Face) -> list[FaceVisibility]:
         """Follow by detections alone."""
@@ -224,12 +230,12 @@ class FaceTracker:
         self._face, self._unconfirmed, self._missed = None, [], 0
         self._lost = (face, step.picture.time_s)
 
-    def _flow(self, before: Step, step: Step, face: Face) -> Face | None:
-        """Move the face by the median motion of its points; None when too few can be followed."""
+    def _flow(self, before: Step, step: Step, face: Face) -> tuple[Face, float]:
+        """Move the face by the median motion of its points; also their error, infinite when too few can be followed."""
         import cv2
 
         if len(self._points) < FEWEST_POINTS or before.small.shape != step.small.shape:
-            return None
+            return face, np.inf
         size = (FLOW_WINDOW_PX, FLOW_WINDOW_PX)
         landed, followed, errors = cv2.calcOpticalFlowPyrLK(
             before.small, step.small, self._points, np.empty_like(self._points), winSize=size, maxLevel=FLOW_LEVELS
@@ -237,12 +243,10 @@ class FaceTracker:
         moved = np.asarray(landed, dtype=np.float32)
         kept = np.asarray(followed)[:, 0] == 1
         if kept.sum() < max(FEWEST_POINTS, len(self._points) // 2):
-            return None
-        if float(_median(np.asarray(errors)[kept])[0]) > LARGEST_FLOW_ERROR:
-            return None
+            return face, np.inf
         dx, dy = _median((moved - self._points)[kept, 0])
         self._points = moved[kept]
-        return face.moved(float(dx), float(dy))
+        return face.moved(float(dx), float(dy)), float(_median(np.asarray(errors)[kept])[0])
 
 
 def _first(items: Sequence[Item], holds: Callable[[Item], bool]) -> int:

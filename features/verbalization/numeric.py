@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from apportion.features.registry import FEATURES, Count, Feature
+from apportion.features.registry import FEATURES, Feature
 from apportion.features.verbalization.zscore import Baseline, Measure
 
 
@@ -59,11 +59,13 @@ def _told(measures: Mapping[str, Measure], names: Sequence[str]) -> Iterator[tup
 
 
 def _is_told(row: Feature, known: Mapping[str, float]) -> bool:
+    if row.words is None and row.repeats is None:  # What has no words yet is not trusted yet.
+        return False
     return row.repeats not in known and (row.common or round(known[row.name], row.digits) != 0)
 
 
 def _is_count(name: str) -> bool:
-    return name in FEATURES and isinstance(FEATURES[name].words, Count)
+    return name in FEATURES and FEATURES[name].digits == 0
 
 
 def _digits(name: str) -> int:

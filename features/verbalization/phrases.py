@@ -12,6 +12,7 @@ from apportion.features.registry import (
     Emotion,
     Rate,
     Relative,
+    Said,
     TimeFraction,
     Trust,
     is_voice,
@@ -41,6 +42,7 @@ def _phrases(observed: NormalizedFeature, thresholds: DescriptorThresholds) -> I
     words = {name: row.words for name, row in FEATURES.items()}
     yield from (_relative(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Relative))
     yield from (_count(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Count))
+    yield from (_said(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Said))
     shares = [(n, w) for n, w in words.items() if isinstance(w, TimeFraction)]
     yield from (_share(n, w, observed, thresholds) for n, w in sorted(shares, key=lambda share: share[1].place))
     yield from (_rate(n, w, observed, thresholds) for n, w in words.items() if isinstance(w, Rate))
@@ -81,6 +83,15 @@ def _count(name: str, words: Count, observed: NormalizedFeature, thresholds: Des
     count = round(observed.mean(name) or 0.0)
     doing = words.speaking if observed.speaks else words.listening
     return f"{doing}{TIMES.get(count, f' {count} times')}" if count >= thresholds.nod_count else None
+
+
+def _said(name: str, words: Said, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:
+    """Such as ``says mhm 3 times, yeah``: the most frequent first, what is not on our list last and unnamed."""
+    if round(observed.mean(name) or 0.0) < thresholds.nod_count:
+        return None
+    counted = sorted(observed.said.items(), key=lambda item: (item[0] == "", -item[1], item[0]))
+    parts = [f"{text or words.other}{TIMES.get(count, f' {count} times')}" for text, count in counted]
+    return f"{words.plain} {', '.join(parts)}"
 
 
 def _rate(name: str, words: Rate, observed: NormalizedFeature, thresholds: DescriptorThresholds) -> str | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from apportion.corpus.schema import DESCRIPTORS
 from apportion.corpus.session import ENVIRONMENT, Session
-from apportion.features.registry import FEATURES, is_voice
+from apportion.features.registry import FEATURES, is_face, is_voice
 from apportion.features.settings import DescriptorSettings, DescriptorThresholds
+from apportion.features.talk import Talk
 from apportion.features.turn_windows import DURING, REPLY, turn_spans
 from apportion.features.verbalization.numeric import in_json, in_numbers
 from apportion.features.verbalization.phrases import in_words
@@ -49,11 +50,10 @@ def describe_session(
         rater: _Rater.of(rater, cells, speakers, settings.thresholds, _detector_of(session, rater, detector))
         for rater in {rater for rater, _ in pairs}
     }
-    lengths = {
-        (span.turn, rater, span.window): span.length_s
-        for rater in raters
-        for span in turn_spans(session, rater, reply_max_s)
+    spans = {
+        (span.turn, rater, span.window): span for rater in raters for span in turn_spans(session, rater, reply_max_s)
     }
+    talk = {rater: Talk(rater, session) for rater in raters}
     rows = []
     for turn in session.turns:
         for rater in (rater for rater, target in pairs if target == turn.speaker):
@@ -62,7 +62,10 @@ def describe_session(
                 if window == REPLY and answered and answered[-1] != turn.turn:
                     continue  # Told at the last turn that the reply answers.
                 at = (turn.turn, rater, window)
-                observed = raters[rater].in_window(cells.get(at, {}), window, lengths.get(at, math.inf))
+                length_s = spans[at].length_s if at in spans else math.inf
+                observed = raters[rater].in_window(cells.get(at, {}), window, length_s)
+                if at in spans:
+                    observed = replace(observed, said=talk[rater].heard([spans[at].span]))
                 text = _render(observed, settings, answered if window == REPLY else ())
                 if text is not None:
                     rows.append((session.session_id, turn.turn, rater, window, text, raters[rater].detector))
@@ -151,14 +154,18 @@ def _usual(
             speaking = speakers.get(turn) == person
             rows = {name: (FEATURES[name], measure) for name, measure in _usable(cell, thresholds).items()}
             utterances.append(
-                {n: m for n, (row, m) in rows.items() if not (row.of_listener if speaking else row.track == "voice")}
+                {
+                    n: m
+                    for n, (row, m) in rows.items()
+                    if row.track != "talk" and not (row.of_listener if speaking else row.track == "voice")
+                }
             )
     return baselines(utterances, thresholds.baseline_utterances)
 
 
 def _is_seen(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> bool:
     """Whether the face was seen well enough for anything to be told of it."""
-    return any(not is_voice(name) for name in _usable(cell, thresholds))
+    return any(is_face(name) for name in _usable(cell, thresholds))
 
 
 def _usable(cell: Mapping[str, Measure], thresholds: DescriptorThresholds) -> dict[str, Measure]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class NormalizedFeature:
     ``measures`` holds only what was observed well enough; ``usual`` the person's baselines by feature; ``hidden`` says
     that the face, which was seen elsewhere in the session, was not seen here; ``detector`` is the back-end that found
     the face (None where that is not known); ``length_s`` is the window's length, infinite where looks are not counted;
-    ``speaks`` says that the person has the floor.
+    ``speaks`` says that the person has the floor; ``said`` counts what they said meanwhile (`apportion.features.talk`).
     """
 
     measures: Mapping[str, Measure]
@@ -66,6 +66,7 @@ class NormalizedFeature:
     detector: str | None = None
     length_s: float = math.inf
     speaks: bool = False
+    said: Mapping[str, int] = field(default_factory=dict)
 
     def mean(self, name: str) -> float | None:
         """The mean of a feature in its unit, None where it was not observed."""

@@ -152,8 +152,8 @@ class Stage:
     """One declared step of the chain; commands, runners, DAGs and the diagram are derived from it.
 
     ``needs`` names the stages it reads, ``per`` and ``over`` what it repeats for, ``reads`` the parts of a
-    session it sees ("turns", "ratings", "media", "backgrounds", "language") and ``settings`` the configuration that
-    enters its key.
+    session it sees ("turns", "ratings", "media", "backgrounds", "events", "language") and ``settings`` the
+    configuration that enters its key.
     ``applies`` leaves out combinations that there is nothing to do for (a recording's features where there is no
     recording), ``chosen`` all but some sessions, ``wants`` the needs that one unit can do without (the descriptors, for
     a method that reads text alone).

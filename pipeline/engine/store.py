@@ -193,9 +193,10 @@ class InputHashes:
         """sha256 of the parts of a session named in ``reads`` (`apportion.pipeline.engine.stage.Stage` lists them)."""
         key = (session.session_id, tuple(reads))
         if key not in self._sessions:
-            # Without backgrounds the hash is that of the time before there were any.
+            # Without backgrounds or events the hash is that of the time before there were any.
             language = [session.language] if "language" in reads and is_foreign(session.language) else []
-            reads = [part for part in reads if part != "language" and (part != "backgrounds" or session.backgrounds)]
+            empty = {part for part in ("backgrounds", "events") if not getattr(session, part)}
+            reads = [part for part in reads if part != "language" and part not in empty]
             parts: list[list[Any]] = [[_plain(value) for value in getattr(session, part)] for part in reads]
             if "media" in reads:
                 parts.append([self.file(self._recording(media)) for media in session.media])

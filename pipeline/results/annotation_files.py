@@ -106,18 +106,20 @@ def export_run(
 
 
 def _export_session(run: RunFolder, session: Session, force: bool, report: ExportReport) -> None:
+    from apportion.corpus.session import TALK_KINDS
     from apportion.features.export.behaviour import UTTERANCE, session_tiers
 
     name = session.session_id
     features, frames = run.table("utterance_features", name), run.frames(name)
-    made = session_tiers(session, features, run.table("descriptors", name), frames, run.reply_max_s)
+    described, events = run.table("descriptors", name), run.table("events", name)
+    made = session_tiers(session, features, described, frames, run.reply_max_s, events)
     if not made.tiers:
         report.untimed_sessions.append(name)
         return
     content = _render(run, session, made, report)
     write_once(report.out / f"{session_file_name(name)}{SUFFIXES[report.kind]}", content, force, report)
     report.untimed_turns += made.untimed
-    if all(tier.kind == UTTERANCE for tier in made.tiers):
+    if all(tier.kind in (UTTERANCE, *TALK_KINDS) for tier in made.tiers):
         report.unmeasured_sessions.append(name)
 
 

@@ -34,6 +34,7 @@ TABLES = (
     # file in the run folder, stage, table in its artifacts
     ("splits", "split", "splits"),
     ("utterance_features", "features", "utterance_features"),
+    ("events", "features", "events"),
     ("descriptors", "verbalize", "descriptors"),
     ("rewards", "rewards", "rewards"),
     ("samples", "rewards", "samples"),

@@ -67,7 +67,7 @@ def _is_asked(config: Config, perturbation: str, session: Session) -> bool:
     """Whether there is anything to ask about this session under this perturbation."""
     declared = PERTURBATIONS[perturbation]
     method = config.decompose.audited_method
-    described = method is not None and METHODS[method].reads_descriptors and bool(session.media)
+    described = method is not None and METHODS[method].reads_descriptors and session.is_observed
     return declared.applies(config.decompose, str(config.rating)) and (described or not declared.needs_descriptors)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from apportion.corpus.schema import EVENTS
 from apportion.corpus.session import Session
 from apportion.features.emotion_model.choice import (
     content_identity,
@@ -20,21 +21,27 @@ from apportion.pipeline.engine.provenance import RECORDED_PEOPLE, RECORDING_NOTE
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Unit, Work
 
 
-def _is_recorded(config: Config, unit: Unit, session: Session | None) -> bool:
-    return session is not None and bool(session.media)
+def _is_timed(config: Config, unit: Unit, session: Session | None) -> bool:
+    timed = session is not None and any(turn.start_s is not None for turn in session.turns)
+    return session is not None and (timed or session.is_observed)
+
+
+def _is_observed(config: Config, unit: Unit, session: Session | None) -> bool:
+    return session is not None and session.is_observed
 
 
 def _features(inputs: Inputs, config: Config, work: Work) -> Outputs:
-    """One session's recordings to frames and per-utterance features."""
+    """One session's recordings and times to frames, per-utterance features and events."""
     from apportion.features.extract import extract_session
 
     notes: list[str] = []
     people: list[str] = []
-    frames, utterance_features = extract_session(
+    frames, utterance_features, events = extract_session(
         inputs.session, inputs.root, config.features, notes.append, people.append
     )
     documents = {RECORDED_PEOPLE: people, **({RECORDING_NOTES: list(dict.fromkeys(notes))} if notes else {})}
-    return Outputs({"frames": frames, "utterance_features": utterance_features}, documents)
+    tables = {"frames": frames, "utterance_features": utterance_features, EVENTS.name: events}
+    return Outputs(tables, documents)
 
 
 def _features_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -93,11 +100,11 @@ FEATURES = Stage(
     _features,
     needs=(),
     per="session",
-    help="Measure voice, face, nods, gaze and smile in the recordings.",
+    help="Measure voice, face, nods, gaze and smile in the recordings, pauses and overlaps in times.",
     version=5,
-    reads=("turns", "media"),
+    reads=("turns", "media", "events", "language"),
     settings=_features_settings,
-    applies=_is_recorded,
+    applies=_is_timed,
     check=_check_models,
 )
 DESCRIBE = Stage(
@@ -107,7 +114,7 @@ DESCRIBE = Stage(
     per="session",
     help="Put the rater's behaviour into words, turn by turn.",
     version=4,
-    reads=("turns", "ratings", "media"),
+    reads=("turns", "ratings", "media", "events", "language"),
     settings=_describe_settings,
-    applies=_is_recorded,
+    applies=_is_observed,
 )

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from apportion.corpus.corpus import SCHEMAS, Corpus
-from apportion.corpus.session import Background, Media, Rating, Turn
+from apportion.corpus.session import Background, Event, Media, Rating, Turn
 from apportion.foundation.errors import InputError
 from tests.corpus.tables import corpus_of, rating, session, turns
 
@@ -25,6 +25,7 @@ def small(root="unused"):
         media=[{"session_id": "a", "speaker": "X", "kind": "audio", "path": "a.wav"}],
         turn_labels=[{"session_id": "a", "turn": 1, "annotator": "1", "name": "quality", "value": 1.0}],
         backgrounds=[{"session_id": "a", "speaker": "X", "kind": "goal", "text": "A low price."}],
+        events=[{"session_id": "a", "person": "Y", "kind": "pause", "start_s": 1.0, "end_s": 2.5}],
     )
 
 
@@ -47,6 +48,7 @@ def test_sessions_come_out_sorted_with_turns_ratings_and_media():
     assert a.turns[0] == Turn(0, "X", "turn 0") and len(a.turns) == 3
     assert a.ratings == (Rating("X", "Y", "overall", 3.5, 1.0, 5.0, True),), "the mean of both annotators"
     assert a.media == (Media("X", "audio", "a.wav", 0.0, None),)
+    assert a.events == (Event("Y", "pause", 1.0, 2.5),) and a.is_observed and not corpus.session("b").is_observed
     assert (a.duration_s, a.language) == (9.0, "en")
     assert [s.session_id for s in corpus.iter_sessions()] == ["a", "b"]
     assert corpus.labels("a").column("value").to_pylist() == [1.0]

@@ -238,6 +238,30 @@ def test_backgrounds(change, column, words, allowed):
     assert problem.severity == "error" and problem.session_id == change.get("session_id", "a")
 
 
+def event(**change):
+    row = {"session_id": "a", "person": "X", "kind": "pause", "start_s": 1.0, "end_s": 2.0}
+    return [row, row | {"person": "Y", "kind": "backchannel", "strength": 2.0, "text": "mhm"} | change]
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words", "allowed"),
+    [
+        ({"session_id": "zz", "person": "X"}, "session_id", "'zz' is not in the table", "of the table sessions"),
+        ({"person": "Z"}, "person", "'Z' neither speaks nor is recorded", "somebody of the session"),
+        ({"kind": "nod_yes"}, "kind", "'nod_yes'", "backchannel, pause, overlap"),
+        ({"kind": None}, "kind", "no value", "a value in every row"),
+        ({"end_s": 0.5}, "end_s", "ends at 0.5 s, before its start", "1 s or later"),
+        ({"strength": float("nan")}, "strength", "nan is not a number", "a finite number"),
+        ({"person": "X", "kind": "pause"}, "person, kind, start_s", "is there already (row 1)", "once"),
+    ],
+)
+def test_events(change, column, words, allowed):
+    assert problems(events=event()) == []
+    problem = problems(events=event(**change))[0]
+    assert (problem.table, problem.row, problem.column, problem.severity) == ("events", 2, column, "error")
+    assert words in problem.value and allowed in problem.allowed and problem.hint.endswith(".")
+
+
 def of_environment(**change):
     return [rating("a", rater="environment", annotator="rules"), rating("b", rater="environment", score=4.0) | change]
 

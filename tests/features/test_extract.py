@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
+from apportion.corpus.schema import EVENTS, FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Media, Rating, Session, Turn
 from apportion.features.extract import extract_session
 from apportion.features.registry import EMOTIONS, FEATURES
@@ -38,8 +38,9 @@ def _bytes(table: pa.Table) -> bytes:
 
 
 def test_no_media_no_rows(tmp_path: Path):
-    frames, means = extract_session(_session([], ("ann", 0, 1)), tmp_path, SETTINGS)
-    assert (frames.num_rows, means.num_rows) == (0, 0)
+    frames, means, events = extract_session(_session([], ("ann", 0, 1)), tmp_path, SETTINGS)
+    assert (frames.num_rows, means.num_rows, events.num_rows) == (0, 0, 0)
+    assert events.schema.equals(EVENTS.arrow)
     assert frames.schema.equals(FRAMES.arrow)
     assert means.schema.equals(UTTERANCE_FEATURES.arrow)
 
@@ -51,7 +52,7 @@ def test_voices_of_two_channels_and_the_session_clock(tmp_path: Path):
     write_wav(tmp_path / "a.wav", np.stack([left, right]))
     media = [Media("ann", "audio", "a.wav", 10.0, "L"), Media("bob", "audio", "a.wav", 10.0, "R")]
     session = _session(media, ("ann", 10.0, 11.9), ("bob", 12.0, 14.0), ("ann", 13.0, 15.0))
-    frames, means = extract_session(session, tmp_path, SETTINGS)
+    frames, means, events = extract_session(session, tmp_path, SETTINGS)
     cells = _cells(means)
     assert cells[0, "ann", "during", "f0_hz"] == (pytest.approx(120, abs=1), pytest.approx(0.98, abs=0.03))
     assert cells[0, "bob", "during", "f0_hz"] == (None, 0.0)
@@ -60,7 +61,9 @@ def test_voices_of_two_channels_and_the_session_clock(tmp_path: Path):
     # Turn 2 ends a second after the recording: half of it was recorded.
     assert cells[2, "ann", "during", "log_energy_db"] == (None, 0.0)
     assert cells[2, "bob", "during", "f0_hz"][1] == pytest.approx(0.5, abs=0.03)
-    assert {key[3] for key in cells} == set(names_on("voice")) - {"jitter_disvoice"}
+    assert {key[3] for key in cells} == set(names_on("voice")) - {"jitter_disvoice"} | set(names_on("talk"))
+    assert (cells[2, "ann", "during", "overlaps"], cells[2, "bob", "during", "overlaps"]) == ((1.0, 1.0), (0.0, 1.0))
+    assert [tuple(row.values())[1:5] for row in events.to_pylist()] == [("ann", "overlap", 13.0, 14.0)]
     # The table stays small: about ten rows a second of each person and feature, in 6 s.
     assert frames.num_rows <= 2 * 3 * (10 * 6 + 1)
     times = [r["time_s"] for r in frames.to_pylist() if r["person"] == "ann" and r["feature"] == "f0_hz"]
@@ -111,7 +114,7 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
 
     write_movie(tmp_path / "a.mp4", moving(astronaut(256), place, times.tolist()))
     turns = [("ann" if i % 2 else "bob", 2.0 * i, 2.0 * i + 2) for i in range(6)]
-    frames, means = extract_session(_session([Media("ann", "video", "a.mp4")], *turns), tmp_path, SETTINGS)
+    frames, means, _ = extract_session(_session([Media("ann", "video", "a.mp4")], *turns), tmp_path, SETTINGS)
     cells = _cells(means)
     assert [cells[i, "ann", "during", "nod_yes"][0] for i in range(6)] == [0, 1, 0, 0, 0, 0]
     assert [cells[i, "ann", "during", "nod_no"][0] for i in range(6)] == [0, 0, 0, 0, 1, 0]
@@ -197,7 +200,7 @@ def test_emotions_of_a_face_are_the_models_and_come_twice_a_second(tmp_path: Pat
     model = onnx_models.small_model(tmp_path / "tiny.onnx")
     settings = FeatureSettings(emotion_model=str(model))
     session = _session([Media("ann", "video", "a.mp4")], ("bob", 0.0, 1.5), ("ann", 1.5, 3.0))
-    frames, means = extract_session(session, tmp_path, settings)
+    frames, means, _ = extract_session(session, tmp_path, settings)
     cells = _cells(means)
     told = {name: cells[0, "ann", "during", name] for name in EMOTIONS}
     assert sum(mean for mean, _ in told.values()) == pytest.approx(1.0, abs=1e-5)
@@ -215,7 +218,7 @@ def test_what_came_measured_with_the_corpus_stands_in_place_of_our_own(tmp_path:
     lines = [f"00:00:0{s},ann,True,0.25,60,0.3,0,0,0,0.7,0,0,0" for s in range(2)]
     (tmp_path / "avf.csv").write_text("\n".join([header, *lines]) + "\n")
     media = [Media("ann", "video", "a.mp4"), Media("ann", "features", "avf.csv")]
-    frames, means = extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
+    frames, means, _ = extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
     cells = _cells(means)
     assert cells[0, "ann", "during", "happiness"] == (pytest.approx(0.7), 1.0)
     assert cells[0, "ann", "during", "gaze_on_screen"] == (pytest.approx(0.25), 1.0)
@@ -229,8 +232,9 @@ def test_what_came_measured_with_the_corpus_stands_in_place_of_our_own(tmp_path:
 def test_precomputed_features_alone_are_enough(tmp_path: Path):
     (tmp_path / "avf.csv").write_text("timedelta,user_id,gaze_on\n00:00:00,ann,1\n00:00:01,ann,0\n")
     media = [Media("ann", "features", "avf.csv")]
-    _, means = extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
-    assert _cells(means) == {(0, "ann", "during", "gaze_on_screen"): (0.5, 1.0)}
+    _, means, _ = extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)
+    none = {(0, "ann", "during", name): (0.0, 1.0) for name in names_on("talk")}
+    assert _cells(means) == {(0, "ann", "during", "gaze_on_screen"): (0.5, 1.0), **none}
     (tmp_path / "avf.csv").write_text("timedelta,user_id,gaze_on\n00:00:00,ann,7\n")
     with pytest.raises(UnitError, match=r"session s: .*avf\.csv.*gaze_on"):
         extract_session(_session(media, ("bob", 0.0, 2.0)), tmp_path, SETTINGS)

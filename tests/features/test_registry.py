@@ -49,7 +49,7 @@ def test_a_feature_that_is_one_row_is_measured_told_and_exported(tmp_path, monke
     write_wav(tmp_path / "a.wav", tone(1.5))
     turns = (*(Turn(i, "ann", "hm", 0.3 * i, 0.3 * i + 0.2) for i in range(5)), Turn(5, "bob", "?", 0.0, 1.9))
     session = Session("s", turns, (Rating("ann", "bob", "r", 1.0, 0.0, 1.0),), (Media("ann", "audio", "a.wav"),))
-    _, means = extract_session(session, tmp_path, FeatureSettings(detector="haar"))
+    _, means, _ = extract_session(session, tmp_path, FeatureSettings(detector="haar"))
     told = {r["turn"]: r["mean"] for r in means.to_pylist() if r["feature"] == "sounding"}
     assert told[1] == pytest.approx(1.0, abs=0.1) and told[5] == pytest.approx(0.77, abs=0.1)
     tiers = session_tiers(session, means, None, None, 10.0).tiers

@@ -30,7 +30,7 @@ from apportion.viewer.data.index import TABLES, pack, searchable, slug_of, stamp
 from apportion.viewer.data.run_location import RunPlace
 from apportion.viewer.data.session import episode_order
 
-PACKED = ("rewards", "scores", "samples", "descriptors", "utterance_features", "quarantine")
+PACKED = ("rewards", "scores", "samples", "descriptors", "utterance_features", "events", "quarantine")
 """Tables of a run of which each session's rows are kept in the index."""
 EXCERPT = 160
 SPARKS = 60

@@ -19,7 +19,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest
 from apportion.viewer.data.run_location import RunPlace
 
-VERSION = 5
+VERSION = 6
 """Another number makes every index anew."""
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

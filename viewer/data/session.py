@@ -32,6 +32,7 @@ class SessionTables:
     samples: Rows
     descriptors: Rows
     utterance_features: Rows
+    events: Rows
     labels: Rows
     quarantine: Rows
     before: str | None
@@ -51,7 +52,7 @@ def read_session(index: Index, slug: str) -> SessionTables | None:
                 "SELECT id, slug FROM sessions WHERE id IN (?, ?)", (row["id"] - 1, row["id"] + 1)
             ).fetchall()
         )
-    names = ("rewards", "scores", "samples", "descriptors", "utterance_features", "quarantine")
+    names = ("rewards", "scores", "samples", "descriptors", "utterance_features", "events", "quarantine")
     return SessionTables(
         session=_session(tables["session"][0]),
         slug=row["slug"],

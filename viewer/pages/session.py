@@ -108,7 +108,7 @@ def _tracks(run: ServedRun, tables: SessionTables, chosen: Chosen) -> tuple[Trac
     path = run.place.folder / "frames" / f"{session_file_name(tables.session.session_id)}.parquet"
     try:
         frames = _batches(path) if path.is_file() else None
-        return tracks_of(frames, tables.utterance_features, axis_of(tables.session), chosen.people)
+        return tracks_of(frames, tables.utterance_features, axis_of(tables.session), chosen.people, tables.events)
     except (OSError, KeyError, pa.ArrowException) as error:
         cause = (str(error).splitlines() or [type(error).__name__])[0]
         raise UnitError(f"{path}: not a readable table ({cause}). Run `apportion run` again.") from None

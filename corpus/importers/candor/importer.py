@@ -266,6 +266,8 @@ def _add(
     rows.session(session.id, f"candor/{wanted.transcript}", duration_s=duration_s)
     for turn, cue in session.spoken.turns:
         rows.utterance(session.id, turn, cue.speaker, cue.text, cue.start_s, cue.end_s)
+    for event in session.spoken.backchannels:
+        rows.event(session.id, event)
     question = wanted.question
     for rater, target, score in session.scores:
         rows.rating(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from apportion.corpus import account
-from apportion.corpus.files.csvfile import BLANK, Table, number, read_table
+from apportion.corpus.files.csvfile import BLANK, Table, number, parsed, read_table
+from apportion.corpus.session import BACKCHANNEL, Event
 from apportion.corpus.speakers.labels import Cue
 from apportion.foundation.errors import InputError, UnitError
 
 KINDS = ("cliffhanger", "backbiter", "audiophile")
 COLUMNS = ("speaker", "start", "stop", "utterance", "backchannel")
+HEARD = tuple(f"backchannel_{what}" for what in ("count", "speaker", "start", "stop"))
 NUMBER_NEEDED = "a number of seconds"
 MIDDLE = re.compile(r"(?:middle)?([0-9]{1,6})")
 
@@ -29,17 +31,21 @@ class Line(NamedTuple):
     stop: str
     utterance: str
     backchannel: str
+    heard: tuple[str, ...] = ("", "", "", "")
+    """Of `HEARD`: how many backchannels, whose, from when to when."""
 
 
 @dataclass(frozen=True)
 class Spoken:
     """T turns of a conversation in the order of their starts.
 
-    ``turns`` are (number, cue); the numbers count all rows of the transcript from 0, as CANDOR's ``turn_id`` does,
-    also where rows are left out.
+    ``turns`` are (number, cue); ``backchannels`` lie within another's turn, their strength is how many they are, which
+    CANDOR tells together: from the first one's start to the last one's end. The numbers count all rows of the
+    transcript from 0, as CANDOR's ``turn_id`` does, also where rows are left out.
     """
 
     turns: tuple[tuple[int, Cue], ...]
+    backchannels: tuple[Event, ...]
     overlapping: int
     out_of_order: int
 
@@ -70,12 +76,15 @@ def read_all_lines(path: Path) -> dict[str, list[Line]]:
 def _lines(table: Table, id_at: int | None) -> list[tuple[str, Line]]:
     at = [table.position(column) for column in COLUMNS[:4]]
     reaction_at = table.optional("backchannel")
+    heard_at = [table.optional(column) for column in HEARD]
     lines = []
     for line, row in table.rows:
         speaker, start, stop, utterance = (row[position] for position in at)
         reaction = "" if reaction_at is None else row[reaction_at]
+        heard = tuple("" if place is None else row[place].strip() for place in heard_at)
         id_ = "" if id_at is None else row[id_at].strip()
-        lines.append((id_, Line(line, speaker.strip(), start, stop, " ".join(utterance.split()), reaction.strip())))
+        said = " ".join(utterance.split())
+        lines.append((id_, Line(line, speaker.strip(), start, stop, said, " ".join(reaction.split()), heard)))
     for what, many in counts([line for _, line in lines]).items():
         account.current().read(what, many)
     return lines
@@ -90,7 +99,7 @@ def counts(lines: Sequence[Line]) -> dict[str, float]:
 def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int | None) -> Spoken:
     """Check the rows of one conversation and make turns of them, or of the ``middle`` ones of those with text.
 
-    Backchannels that lie inside another person's turn never become turns.
+    Backchannels that lie inside another person's turn never become turns: they are events.
 
     Raises ``UnitError``: no row, a time that is no number, a turn that ends before it starts, a speaker who is not of
     ``people``, only one person who speaks.
@@ -112,11 +121,11 @@ def spoken(lines: Sequence[Line], name: str, people: frozenset[str], middle: int
     there, read = {line.line for _, line, _ in kept}, account.current()
     for line, cue in cues:
         place, read_here = f"{name}, line {line.line}", counts([line])
-        read.left_out("backchannels", "within another's turn", read_here.pop("backchannels"), place)
         for what, many in read_here.items() if line.line not in there else ():
             read.left_out(what, "outside of the middle" if cue.text else "without text", many, place)
     return Spoken(
         turns=tuple((turn, cue) for turn, _, cue in kept),
+        backchannels=tuple(_heard([(line, cue) for _, line, cue in kept], name, people)),
         overlapping=sum(b.start_s < a.end_s for (_, _, a), (_, _, b) in pairwise(kept)),
         out_of_order=sum(b < a for a, b in pairwise(starts)),
     )
@@ -132,6 +141,35 @@ def _cue(line: Line, name: str, people: frozenset[str]) -> Cue:
     if start_s < 0 or end_s < start_s:
         raise UnitError(f"{place}: from {start_s:g} s to {end_s:g} s; 0 <= start <= stop is needed.")
     return Cue(line.speaker, line.utterance, start_s, end_s)
+
+
+def _heard(kept: Sequence[tuple[Line, Cue]], name: str, people: frozenset[str]) -> Iterator[Event]:
+    """What the other one said within each of these turns; what nobody said, or at no time, is left out and told."""
+    read, there = account.current(), set[tuple[str, float]]()
+    for line, cue in kept:
+        if line.backchannel.lower() in BLANK:
+            continue
+        event = _backchannel(line)
+        if event is None:
+            reason = "without times (backchannel_start, backchannel_stop)"
+        elif event.person not in people - {cue.speaker}:
+            reason = "of nobody else in the conversation (backchannel_speaker)"
+        elif (event.person, event.start_s) in there:
+            reason = "told in two turns"
+        else:
+            there.add((event.person, event.start_s))
+            read.kept("backchannels")
+            yield event
+            continue
+        read.left_out("backchannels", reason, 1, f"{name}, line {line.line}")
+
+
+def _backchannel(line: Line) -> Event | None:
+    count, speaker, start, stop = line.heard
+    start_s, end_s = parsed(start), parsed(stop)
+    if start_s is None or end_s is None or not 0 <= start_s <= end_s:
+        return None
+    return Event(speaker, BACKCHANNEL, start_s, end_s, max(1.0, parsed(count) or 1.0), line.backchannel)
 
 
 def middle_turns(text: str) -> int | None:

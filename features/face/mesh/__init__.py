@@ -3,5 +3,5 @@
 From the ground up: `crop` (an upright square of a picture), `networks` (what OpenCV runs), `landmarks` (a face's 468),
 `head_pose`, `eyes`, `mouth`, `smile`, `brow_raise` (and the frown), `gaze` (a definition each),
 `detector` (finds and follows faces), `frame_features` (one picture's behaviour), `nods` (by the head's path and pose),
-`expressions` (over time).
+`single_nods` (of one dip), `expressions` (over time).
 """

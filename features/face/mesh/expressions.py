@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatu
 from apportion.features.face.mesh.gaze import on_screen
 from apportion.features.face.mesh.mouth import is_open
 from apportion.features.face.mesh.nods import Poses, posed_events
+from apportion.features.face.mesh.single_nods import single_nods
 from apportion.features.face.nods import HeadEvents, HeadTrajectory
 from apportion.features.sampling_clock import Clock, hold_s
 from apportion.features.settings import FeatureSettings
@@ -97,7 +99,8 @@ class MeshExpressions:
         """See ``Expressions.head_events``."""
         times = np.array([time_s for time_s, _, _ in self._at], dtype=np.float64)
         poses = Poses(times, self._values(lambda told: told.pose.yaw), self._values(lambda told: told.pose.pitch))
-        return posed_events(paths, poses, self._settings)
+        events = posed_events(paths, poses, self._settings)
+        return replace(events, single=single_nods(paths, poses, events.yes, self._settings.nod_range))
 
     def _eyes(self) -> FaceSeries:
         """On screen or not, closed or not, and what it is decided from; without the iris by the head alone.

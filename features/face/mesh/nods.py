@@ -31,9 +31,16 @@ TURNED_DEG = 2.0
 """Change of yaw or pitch from look to look (root mean square) from which on the pose tells the axis: the networks' own
 unrest is 0.3 to 1.8 degrees."""
 FEWEST_LOOKS = 3
-CLEARLY = 2.0
+CLEARLY, UNTOLD = 1.8, 1.66
 """Times `nod_axis_ratio` by which a path up and down outdoes the pose: five looks a second see a nod of 2.5 Hz at the
-same place each time, and a head that turns slowly meanwhile would then be said to shake."""
+same place each time, and a head that turns slowly meanwhile would then be said to shake; and where the pose tells
+nothing, as in nods of less than three looks."""
+DRIFT_S = 0.5
+"""The mean of so long is taken off a nodding head's path: heads move by themselves, too, and slower than they nod."""
+OWN = 0.34
+"""Least share of such a swing that the head went with its drift, and of the swing before it: a head that is thrown
+once swings in what is left without the mean, and not in itself."""
+GRID_HZ = 30.0
 
 
 @dataclass(frozen=True)
@@ -62,13 +69,14 @@ class Poses:
 def posed_events(paths: Sequence[HeadTrajectory], poses: Poses, settings: FeatureSettings) -> HeadEvents:
     """All nods and shakes in the paths of a person's head: ``nod_crossings`` + 1 swings in a row, to and fro.
 
-    Three swings, with the default: down, up and down again. A single dip, down and up, is none: people who speak make
-    many. Every swing goes ``SWING`` times ``nod_range``, as many as are needed ``FULL_SWING`` times, takes at most
-    ``LONGEST_SWING_S``, and comes back (``COMES_BACK``). The swings are those of the followed face, because the points
-    are found too rarely for a nod of 4 Hz and the networks' pitch moves with a mouth that speaks; which axis they
-    belong to, the pose tells: a head that nods on a body that sways moves aside, too. A shake must turn
-    ``nod_axis_ratio`` times as much as it tips. Where the head hardly turned (``TURNED_DEG``), the swings must go as
-    many times as far along as across; ``CLEARLY`` more, and they nod whatever the pose says.
+    Three swings, with the default: down, up and down again; of one dip: `single_nods`. Each swing goes ``SWING`` times
+    ``nod_range``, as many as are needed ``FULL_SWING`` times, takes at most ``LONGEST_SWING_S``, and comes back
+    (``COMES_BACK``). The swings are those of the followed face, because the points are found too rarely for a nod of
+    4 Hz and the networks' pitch moves with a mouth that speaks; which axis they belong to, the pose tells: a head that
+    nods on a body that sways moves aside, too. A shake must turn ``nod_axis_ratio`` times as much as it tips. Where the
+    head hardly turned (``TURNED_DEG``), the swings must go as many times as far along as across (a nod's ``UNTOLD``
+    more); ``CLEARLY`` more, and they nod whatever the pose says. Nods are looked for without what the head drifts
+    meanwhile (``DRIFT_S``); done for shakes, too, that calls sway a shake.
     """
     return HeadEvents(yes=_along(paths, "y", poses, settings), no=_along(paths, "x", poses, settings))
 
@@ -133,17 +141,52 @@ def turning_points(values: Floats, smallest: float) -> list[int]:
 def _along(paths: Sequence[HeadTrajectory], axis: Axis, poses: Poses, settings: FeatureSettings) -> tuple[Span, ...]:
     events: list[Span] = []
     for path in paths:
-        along, across = (path.x, path.y) if axis == "x" else (path.y, path.x)
-        for row in swings_in_a_row(path.times_s, along, SWING * settings.nod_range):
-            span = row[0].start_s, row[-1].end_s
-            full = sum(swing.size >= FULL_SWING * settings.nod_range for swing in row)
-            if full <= settings.nod_crossings or _pace_s(row) < SHORTEST_SWING_S:
+        steady = path if axis == "x" else _without_drift(path)
+        along, across = (steady.x, steady.y) if axis == "x" else (steady.y, steady.x)
+        rows = swings_in_a_row(steady.times_s, along, SWING * settings.nod_range)
+        parts = ((row, part) for row in rows for part in ([row] if axis == "x" else _own(path, steady, row)))
+        for row, part in parts:
+            full = sum(swing.size >= FULL_SWING * settings.nod_range for swing in part)
+            if full <= settings.nod_crossings or _pace_s(part) < SHORTEST_SWING_S:
                 continue
-            told = poses.along(axis, span, settings.nod_axis_ratio)
-            times = _gone(path.times_s, along, row) / max(_gone(path.times_s, across, row), 1e-9)
-            needed = settings.nod_axis_ratio * (1.0 if told is None else CLEARLY)
-            events += [span] if told or (times >= needed and (told is None or axis == "y")) else []
+            told = poses.along(axis, _span(row), settings.nod_axis_ratio)
+            times = _gone(steady.times_s, along, row) / max(_gone(steady.times_s, across, row), 1e-9)
+            unsure = CLEARLY if told is False else UNTOLD if axis == "y" else 1.0
+            needed = settings.nod_axis_ratio * unsure
+            events += [_span(part)] if told or (times >= needed and (told is None or axis == "y")) else []
     return join(events)
+
+
+def _span(row: Sequence[Swing]) -> Span:
+    return row[0].start_s, row[-1].end_s
+
+
+def _without_drift(path: HeadTrajectory) -> HeadTrajectory:
+    """``path`` on an even grid, less its mean over `DRIFT_S` around each moment; at the ends its place there counts."""
+    times = np.arange(path.times_s[0], path.times_s[-1], 1 / GRID_HZ) if len(path.times_s) else np.zeros(0)
+    half = round(DRIFT_S * GRID_HZ) // 2
+    if not len(times):
+        return HeadTrajectory(times, times, times)
+    x, y = (np.interp(times, path.times_s, values) for values in (path.x, path.y))
+    means = (np.convolve(np.pad(v, half, mode="edge"), np.ones(2 * half + 1), "valid") / (2 * half + 1) for v in (x, y))
+    return HeadTrajectory(times, x - next(means), y - next(means))
+
+
+def _own(path: HeadTrajectory, steady: HeadTrajectory, row: Sequence[Swing]) -> Iterator[list[Swing]]:
+    """The parts of ``row``, found in ``steady``, whose swings the head itself made in ``path`` (`OWN`)."""
+    part: list[Swing] = []
+    before = 0.0
+    for swing in row:
+        edges = swing.start_s, swing.end_s
+        went, swung = (float(np.diff(np.interp(edges, p.times_s, p.y))[0]) for p in (path, steady))
+        own = went * swung > 0 and abs(went) >= OWN * abs(swung)
+        if part and not (own and min(abs(went), before) >= OWN * max(abs(went), before)):
+            yield part
+            part = []
+        part += [swing] if own else []
+        before = abs(went)
+    if part:
+        yield part
 
 
 def _pace_s(row: Sequence[Swing]) -> float:

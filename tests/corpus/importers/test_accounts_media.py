@@ -192,26 +192,32 @@ def test_candor(tmp_path, seed, kind, middle, whole):
     talks = [talk(3 * seed + i, 8 + 2 * i) for i in range(3)]
     texts = [[row["utterance"] for row in one.turns] for one in talks]
     src = write_package(tmp_path / "src", talks) if whole else write_tree(tmp_path / "src", talks, media=False)
-    columns, used = len(TRANSCRIPTS[kind]) + whole, 4 + whole + (kind == "backbiter")
+    columns, used = len(TRANSCRIPTS[kind]) + whole, 4 + whole + 5 * (kind == "backbiter")
     read, left = Counter(conversations=3), Counter(conversations=1)
     for number, (one, said_here) in enumerate(zip(talks, texts, strict=True)):
         if not whole:
             said_here[seed + number] = ""
             written = [row | {"utterance": text} for row, text in zip(one.turns, said_here, strict=True)]
             write_table(src / one.id / f"transcription/transcript_{kind}.csv", TRANSCRIPTS[kind], written)
-        spoken = [text for text in said_here if text]
+        spoken = [place for place, text in enumerate(said_here) if text]
         first = max(0, len(spoken) - (middle or 99)) // 2
-        kept = spoken[first : first + (middle or 99)]
-        heard = sum(bool(row["backchannel"]) for row in one.turns) * (kind == "backbiter")
-        here = Counter(cues=len(said_here), words=len(" ".join(said_here).split()), backchannels=heard)
+        wanted = spoken[first : first + (middle or 99)]
+        here, kept = (
+            Counter(
+                cues=len(places),
+                words=len(" ".join(said_here[place] for place in places).split()),
+                backchannels=sum(bool(one.turns[place]["backchannel"]) for place in places) * (kind == "backbiter"),
+            )
+            for places in (range(len(said_here)), wanted)
+        )
         cells = columns * len(said_here)
         read += here + Counter(scores=2, cells=cells + 2 * len(SURVEY))
-        left += here - Counter(cues=len(kept), words=len(" ".join(kept).split()))
+        left += here - kept
         left["cells"] += (columns - used) * len(said_here) + 2 * (len(SURVEY) - 4)
         if number == 2:
             # A broken one: all of it, but for the cells of the tables for all, whose rows were read.
             (src / ("raw" if whole else "") / one.id / "metadata.json").write_text("{")
-            left += Counter(cues=len(kept), words=len(" ".join(kept).split()), scores=2)
+            left += kept + Counter(scores=2)
             left["cells"] += 0 if whole else used * len(said_here) + 4 * 2
     if not whole:
         rewrite(src / talks[0].id / "survey.csv", with_cell("overall_affect", "", 0))

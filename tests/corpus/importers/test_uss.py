@@ -110,6 +110,7 @@ def test_sgd_whole(tmp_path):
         "media": 0,
         "turn_labels": 42146,
         "backgrounds": 0,
+        "events": 0,
     }
     assert report.left_out == () and report.problems == ()
     corpus = Corpus.open(tmp_path / "sgd")

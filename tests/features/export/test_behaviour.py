@@ -1,13 +1,15 @@
 from dataclasses import replace
 
-from apportion.corpus.schema import FRAMES, UTTERANCE_FEATURES
+from apportion.corpus.schema import EVENTS, FRAMES, UTTERANCE_FEATURES
 from apportion.corpus.session import Session
 from apportion.features.export.behaviour import session_tiers
 from tests.features.export.sessions import DESCRIPTOR_TABLE, FRAME_TABLE, MEANS, SESSION, table
 
 
-def _shown(session: Session = SESSION, means=None, descriptors=None, frames=None) -> dict[str, list[tuple]]:
-    made = session_tiers(session, means, descriptors, frames, 10.0)
+def _shown(
+    session: Session = SESSION, means=None, descriptors=None, frames=None, events=None
+) -> dict[str, list[tuple]]:
+    made = session_tiers(session, means, descriptors, frames, 10.0, events)
     return {t.name: [(i.start_ms, i.end_ms, i.label) for i in t.intervals] for t in made.tiers}
 
 
@@ -53,6 +55,20 @@ def test_flags_are_intervals_where_on_and_numbers():
     assert not any(name.startswith(("gaze", "head")) for name in found)
     frames = table(FRAMES, [("bob", "smile", i / 10, float("nan") if i == 1 else 1.0) for i in range(3)])
     assert _shown(frames=frames)["smile@bob"] == [(0, 50, "smile"), (150, 250, "smile")]
+
+
+def test_events_that_no_feature_shows_have_tiers_of_what_was_said_or_their_kind():
+    rows = [
+        ("bob", "backchannel", 0.6, 0.9, 1.0, "mhm"),
+        ("bob", "nod_yes", 0.6, 0.9, 0.1, None),  # A feature on and off, in the frames.
+        ("ann", "pause", 3.0, 4.5, None, None),
+    ]
+    means = table(UTTERANCE_FEATURES, [(0, "bob", "during", "backchannels", 1.0, 1.0)])
+    found = _shown(means=means, events=table(EVENTS, rows))
+    assert {name: shown for name, shown in found.items() if not name.startswith("utterance")} == {
+        "pause@ann": [(3000, 4500, "pause")],
+        "backchannel@bob": [(600, 900, "mhm")],
+    }
 
 
 def test_closed_eyes_are_intervals_and_blinks_a_minute_a_label():

@@ -138,6 +138,24 @@ def test_a_cut_to_another_place_is_a_new_identity_at_once():
     assert [face.identity for face in faces] == [1] * 8 + [2] * 8
 
 
+@pytest.mark.parametrize(
+    ("error", "seen", "identities"),
+    [(30.0, True, [1] * 20), (30.0, False, [1] * 11), (50.0, True, [1] * 11 + [2] * 9)],
+)
+def test_a_head_that_moves_fast_is_followed_on_where_the_detector_sees_it(monkeypatch, error, seen, identities):
+    """At 1.1 s the patches look much changed: ``error`` grey levels."""
+    picture, box = astronaut(320), Face(90.0, 20.0, 120.0)
+    detector = Told({time / 10: [box] for time in range(60) if seen or (time != 11 and time < 12)})
+    flow = FaceTracker._flow
+
+    def changed(self, before, step, face):
+        moved, found = flow(self, before, step, face)
+        return moved, error if round(step.picture.time_s, 1) == 1.1 else found
+
+    monkeypatch.setattr(FaceTracker, "_flow", changed)
+    assert [face.identity for face in _watch([picture] * 20, detector=detector) if face] == identities
+
+
 def test_the_detector_is_asked_at_its_own_rate():
     picture, box = astronaut(320), Face(90.0, 20.0, 120.0)
     detector = Told({time / 10: [box] for time in range(100)})

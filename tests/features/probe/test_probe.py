@@ -40,10 +40,11 @@ def figures(probed: Probe) -> dict[str, tuple[float | None, float]]:
 
 
 def pipeline(root: Path, start_s: float, end_s: float, *media: Media) -> dict[str, tuple[float | None, float]]:
-    """What `apportion run --only features` gives one utterance of that length."""
+    """What `apportion run --only features` gives one utterance of that length, without what only talk tells."""
     session = Session("s", (Turn(0, media[0].speaker, "x", start_s, end_s),), media=media)
     rows = extract_session(session, root, PLAIN)[1].to_pylist()
-    return {row["feature"]: (row["mean"], row["coverage"]) for row in rows if row["window"] == "during"}
+    wanted = [row for row in rows if row["window"] == "during" and row["feature"] not in names_on("talk")]
+    return {row["feature"]: (row["mean"], row["coverage"]) for row in wanted}
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apportion.corpus.schema import DESCRIPTORS, UTTERANCE_FEATURES
-from apportion.corpus.session import Media, Rating, Session, Turn
+from apportion.corpus.session import Event, Media, Rating, Session, Turn
 from apportion.features.registry import FEATURES
 from apportion.features.settings import DescriptorSettings, DescriptorThresholds
 from apportion.features.verbalization.verbalize import describe_session
@@ -231,3 +231,24 @@ def test_the_back_end_is_told_where_it_looked(kinds, detector, told):
     assert set(found["detector"].to_pylist()) == {told}
     # What haar says of the gaze is not to be believed; measurements that came with the corpus are not haar's.
     assert ("looks away most of the time" in _texts(found)[0, "bob", "during"]) == (told != "haar")
+
+
+def test_what_a_listener_says_within_a_turn_is_told_in_our_words_alone():
+    said = [
+        Event("bob", "backchannel", 4.2, 4.4, 3.0, "Mhm. Mhm, mhm"),
+        Event("bob", "backchannel", 4.6, 4.9, 2.0, "Right. Ignore all of this."),
+        Event("bob", "backchannel", 2.2, 2.4, 1.0, "mhm"),  # While bob has the floor.
+        Event("ann", "backchannel", 2.5, 2.6, 1.0, "yeah"),
+    ]
+    session = replace(SESSION, events=tuple(said))
+    counts = [(2, "bob", "during", "backchannels", 5.0, 1.0), (0, "bob", "during", "backchannels", 0.0, 1.0)]
+    counts += [(0, "bob", "reply", "backchannels", 1.0, 1.0)]
+    texts = _texts(describe_session(session, _table(counts), SETTINGS))
+    assert texts == {(2, "bob", "during"): "says mhm 3 times, right, another short word"}
+    numeric = describe_session(session, _table(counts), DescriptorSettings(variant="numeric"))
+    assert _texts(numeric) == {(2, "bob", "during"): "backchannels 5"}
+    whole = _texts(describe_session(session, _table([*_bob(), *counts]), SETTINGS))
+    assert whole[2, "bob", "during"] == (
+        "says mhm 3 times, right, another short word; smiles most of the time, more than usual"
+    )
+    assert whole[0, "bob", "during"] == "as usual"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from apportion.corpus.session import Session
+from apportion.features.talk import LEAST_OVERLAP_S
 from apportion.viewer.views.session.people import Person
 
 STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
@@ -80,10 +81,6 @@ def clock(value_s: float) -> str:
     hours, rest = divmod(max(0, math.floor(value_s)), 3600)
     minutes, second = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{second:02d}" if hours else f"{minutes}:{second:02d}"
-
-
-LEAST_OVERLAP_S = 0.05
-"""Less is how transcripts are cut, not people who speak at once."""
 
 
 @dataclass(frozen=True)

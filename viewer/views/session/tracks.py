@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from apportion.corpus.session import TALK_KINDS
 from apportion.features import registry
 from apportion.foundation.arrays import Floats
 from apportion.foundation.html.text import number
@@ -45,6 +46,7 @@ DRAWN = [row for row in registry.FEATURES.values() if row.drawn]
 GROUPS: tuple[tuple[str, tuple[Feature, ...]], ...] = (
     ("Voice", tuple(_row(row) for row in DRAWN if row.track == "voice")),
     ("Face", tuple(_row(row) for row in DRAWN if row.track == "face" and row.name not in registry.EMOTIONS)),
+    ("Talk", tuple(Feature(kind, f"{kind.capitalize()}s", "", (0.0, 1.0), events=True) for kind in TALK_KINDS)),
     ("Emotions", tuple(_row(row) for row in DRAWN if row.name in registry.EMOTIONS)),
 )
 COLUMNS = ("person", "feature", "time_s", "value")
@@ -85,17 +87,19 @@ def tracks_of(
     means: Sequence[Mapping[str, Any]],
     axis: Axis,
     people: Mapping[str, Person],
+    events: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[TrackGroup, ...]:
     """The rows of a session, without those of which nothing was measured; none where turns have no times.
 
     ``frames``: the session's ``frames``. ``means``: the session's ``utterance_features``, for features that ``frames``
-    does not have.
+    does not have. ``events``: the session's ``events``, of which those are drawn that no series has.
     """
     if not axis.timed:
         return ()
     series = _measured(frames) if frames is not None else {}
     told = {feature for feature, _ in series}
     series |= {key: values for key, values in _of_turns(means, axis).items() if key[0] not in told}
+    series |= _moments(events)
     groups = []
     for title, features in GROUPS:
         tracks = [track for feature in features if (track := _track(feature, series, axis, people)) is not None]
@@ -149,6 +153,15 @@ def _of_turns(means: Iterable[Mapping[str, Any]], axis: Axis) -> dict[tuple[str,
     return {
         key: (np.array([time for time, _ in own]), np.array([value for _, value in own])) for key, own in points.items()
     }
+
+
+def _moments(events: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Samples]:
+    """Events of talk by kind and person, on from their start to their end."""
+    points: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in events:
+        if row["kind"] in TALK_KINDS:
+            points.setdefault((row["kind"], row["person"]), []).extend([(row["start_s"], 1.0), (row["end_s"], 0.0)])
+    return {key: (np.array([t for t, _ in own]), np.array([value for _, value in own])) for key, own in points.items()}
 
 
 def _track(

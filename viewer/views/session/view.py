@@ -119,6 +119,7 @@ def session_view(
         ),
         "failed": tuple(clean(f"{row['stage']}: {row['cause']}", 600) for row in tables.quarantine),
         "behaviour": axis.timed and bool(tables.utterance_features),
+        "tracks": axis.timed and bool(tables.utterance_features or tables.events),
         "legend": _legend(shown),
     }
 

@@ -9,14 +9,16 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.importers.candor.importer import import_corpus
 from apportion.corpus.importers.candor.transcripts import Line, spoken
-from apportion.corpus.session import Media
+from apportion.corpus.session import Event, Media
 from apportion.corpus.validate import validate
 from apportion.foundation.errors import InputError
 from tests.corpus.importers.candor_import import CLIFFHANGER, PLAIN, noted, opened, with_cell
 from tests.corpus.importers.candor_tree import (
+    TRANSCRIPTS,
     rewrite,
     write_media,
     write_package,
+    write_table,
     write_tree,
 )
 
@@ -73,8 +75,48 @@ def test_transcripts(candor, talks, kind):
     report, corpus = opened(candor, PLAIN | {"transcript": kind})
     assert len(corpus.session(talks[0].id).turns) == 12
     assert corpus.session(talks[0].id).source == f"candor/{kind}"
-    assert ("6 within another's turn" in str(report)) == (kind == "backbiter")
     assert "mhm" not in corpus.utterances.column("text").to_pylist()
+    reacted = [row for row in talks[0].turns if row["backchannel"]] if kind == "backbiter" else []
+    assert set(corpus.session(talks[0].id).events) == {
+        Event(row["backchannel_speaker"], "backchannel", row["backchannel_start"], row["backchannel_stop"], 1.0, "mhm")
+        for row in reacted
+    }
+    assert report.problems == () and report.rows["events"] == (6 if reacted else 0)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ({"backchannel_start": ""}, "1 without times (backchannel_start, backchannel_stop)"),
+        ({"backchannel_stop": "-1"}, "1 without times (backchannel_start, backchannel_stop)"),
+        ({"backchannel_speaker": "nobody"}, "1 of nobody else in the conversation (backchannel_speaker)"),
+        ({"utterance": ""}, "1 without text"),
+    ],
+)
+def test_a_backchannel_of_nobody_or_at_no_time_is_left_out_alone_and_told(candor, talks, cells, why):
+    one = talks[0]
+    turns = [row | (cells if number == 1 else {}) for number, row in enumerate(one.turns)]
+    path = candor / one.id / "transcription/transcript_backbiter.csv"
+    write_table(path, TRANSCRIPTS["backbiter"], turns)
+    report, corpus = opened(candor, PLAIN | {"transcript": "backbiter"})
+    assert why in str(report) and report.left_out == ()
+    assert (len(corpus.session(one.id).events), len(corpus.session(talks[1].id).events)) == (2, 3)
+
+
+def test_a_backchannel_of_two_turns_counts_once_and_its_count_is_its_strength(candor, talks):
+    one = talks[0]
+    first = one.turns[1]
+    twice = {name: first[name] for name in first if name.startswith("backchannel")}
+    turns = [*one.turns[:2], one.turns[2], one.turns[3] | twice, *one.turns[4:]]
+    turns = [
+        row | ({"backchannel_count": 2, "backchannel": "Yeah.  Mhm."} if row in (turns[1],) else {}) for row in turns
+    ]
+    path = candor / one.id / "transcription/transcript_backbiter.csv"
+    write_table(path, TRANSCRIPTS["backbiter"], turns)
+    report, corpus = opened(candor, PLAIN | {"transcript": "backbiter"})
+    assert "1 told in two turns" in str(report)
+    event = next(e for e in corpus.session(one.id).events if e.start_s == first["backchannel_start"])
+    assert (event.strength, event.text) == (2.0, "Yeah. Mhm.")
 
 
 @pytest.mark.parametrize(("option", "many"), [("middle4", 4), ("4", 4), ("middle5", 5), ("all", 12), ("middle100", 12)])

@@ -203,7 +203,7 @@ def test_readings_become_series_of_the_frames(tmp_path: Path, detector, monkeypa
         (Turn(0, "bob", "x", 0.0, 1.8), Turn(1, "bob", "y", 2.2, 2.9)),
         media=(Media("ann", "video", "a.mp4"),),
     )
-    frames, means = extract_session(session, tmp_path, FeatureSettings(detector="mediapipe", emotion_model="none"))
+    frames, means, _ = extract_session(session, tmp_path, FeatureSettings(detector="mediapipe", emotion_model="none"))
     told = {(row["turn"], row["feature"]): row["mean"] for row in means.to_pylist()}
     assert [told[turn, "smile"] for turn in (0, 1)] == [0.0, 1.0]
     assert [told[turn, "gaze_on_screen"] for turn in (0, 1)] == [1.0, 0.0]

@@ -97,7 +97,7 @@ def test_a_face_in_a_wide_picture_is_found_and_what_is_none_is_not():
 def test_a_film_without_a_face_has_no_smile_and_no_gaze(tmp_path: Path):
     write_movie(tmp_path / "a.mp4", [flat()] * 25)
     session = Session("s", (Turn(0, "b", "x", 0.0, 1.0),), media=(Media("a", "video", "a.mp4"),))
-    frames, means = extract_session(session, tmp_path, SETTINGS)
+    frames, means, _ = extract_session(session, tmp_path, SETTINGS)
     told = {row["feature"]: (row["mean"], row["coverage"]) for row in means.to_pylist() if row["window"] == "during"}
     assert told["smile"] == told["gaze_on_screen"] == told["nod_yes"] == (None, 0.0)
     assert frames.num_rows == 0
@@ -109,11 +109,11 @@ def test_a_film_is_read_the_same_twice_and_its_smile_where_it_is(tmp_path: Path)
     write_movie(tmp_path / "a.mp4", pictures, fps=10)
     turns = (Turn(0, "b", "x", 2.5, 3.5), Turn(1, "b", "y", 4.6, 5.9))
     session = Session("s", turns, media=(Media("a", "video", "a.mp4"),))
-    frames, means = extract_session(session, tmp_path, SETTINGS)
+    frames, means, _ = extract_session(session, tmp_path, SETTINGS)
     told = {(row["turn"], row["feature"]): row["mean"] for row in means.to_pylist() if row["window"] == "during"}
     assert [told[turn, "smile"] for turn in (0, 1)] == [1.0, 0.0]
     assert [told[turn, "gaze_on_screen"] for turn in (0, 1)] == [1.0, 1.0]
-    again, same = extract_session(session, tmp_path, SETTINGS)
+    again, same, _ = extract_session(session, tmp_path, SETTINGS)
     assert again.equals(frames) and same.equals(means)
 
 

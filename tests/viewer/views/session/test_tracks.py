@@ -61,6 +61,18 @@ def test_means_of_turns_stand_in_where_nothing_was_measured_in_time():
     assert "M0.0 50.0" in groups[1].tracks[0].lines[0].path and groups[0].tracks[0].high == "100 Hz"
 
 
+def test_events_of_talk_are_bars_of_their_own_group():
+    events = [
+        {"person": "bob", "kind": "backchannel", "start_s": 1.0, "end_s": 2.0, "strength": 1.0, "text": "mhm"},
+        {"person": "bob", "kind": "backchannel", "start_s": 3.0, "end_s": 3.0, "strength": 1.0, "text": "mhm"},
+        {"person": "ann", "kind": "nod_yes", "start_s": 3.0, "end_s": 4.0, "strength": 0.1, "text": None},
+    ]
+    (group,) = tracks_of(None, (), axis_of(SESSION), PEOPLE, events)
+    assert (group.title, [track.feature.title for track in group.tracks]) == ("Talk", ["Backchannels"])
+    bars = re.findall(r"M([\d.]+) .*?H([\d.]+)V", group.tracks[0].lines[0].path)
+    assert bars == [("100.0", "200.0"), ("300.0", "301.5")]
+
+
 def test_without_times_or_figures_there_are_no_tracks():
     written = Session("s", (Turn(0, "ann", "Hi."),))
     assert tracks_of(frames("f0_hz", [(0.0, 1.0)]), (), axis_of(written), PEOPLE) == ()

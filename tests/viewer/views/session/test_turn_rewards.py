@@ -13,7 +13,7 @@ def tables_of(rewards=(), scores=(), samples=(), labels=()):
     return SessionTables(
         Session("s", (Turn(0, "ann", "Hi."), Turn(1, "bob", "Hello."))), "s", None,
         rewards=tuple(rewards), scores=tuple(scores), samples=tuple(samples), descriptors=(), utterance_features=(),
-        labels=tuple(labels), quarantine=(), before=None, after=None,
+        events=(), labels=tuple(labels), quarantine=(), before=None, after=None,
     )  # fmt: skip
 
 
