@@ -132,6 +132,7 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
         "brow_raise",
         "mouth_open",
         "smile_strength",
+        "nod_single",
         *EMOTIONS,
     }  # by haar, and without a model
     assert min(coverage for key, (_, coverage) in cells.items() if key[3] not in untold) > 0.95
@@ -295,7 +296,7 @@ def test_features_of_another_program_have_coverage_and_words_as_ours(tmp_path):
     turns = tuple(Turn(i, "bob" if i % 2 == 0 else "ann", "x", 2.0 * i, 2.0 * i + 2.0) for i in range(6))
     rating = (Rating("ann", "bob", "r", 1.0, 0.0, 1.0),)
     session = Session("s", turns, rating, (Media("ann", "features", "ann.csv", 0.0, "openface"),))
-    frames, means = extract_session(session, tmp_path, FeatureSettings())
+    frames, means, _ = extract_session(session, tmp_path, FeatureSettings())
     cells = {
         (r["turn"], r["feature"]): (r["mean"], r["coverage"]) for r in means.to_pylist() if r["window"] == "during"
     }

@@ -32,7 +32,7 @@ def test_seven_emotions_are_read_at_first_use_and_contempt_is_null(tmp_path: Pat
     write_movie(tmp_path / "a.mp4", [luma(drawn("ana", smile=6 if n >= 20 else 0)) for n in range(40)], fps=10)
     turns = (Turn(0, "b", "x", 0.0, 1.9), Turn(1, "b", "y", 2.3, 4.0))
     session = Session("s", turns, media=(Media("a", "video", "a.mp4"),))
-    _, means = extract_session(session, tmp_path, FeatureSettings(detector=detector))
+    _, means, _ = extract_session(session, tmp_path, FeatureSettings(detector=detector))
     told = {(row["turn"], row["feature"]): (row["mean"], row["coverage"]) for row in means.to_pylist()}
     assert told[0, "contempt"] == told[1, "contempt"] == (None, 0.0)
     for turn in (0, 1):
