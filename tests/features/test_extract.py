@@ -130,6 +130,7 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
         "frown",
         "brow_raise",
         "mouth_open",
+        "nod_single",
         *EMOTIONS,
     }  # by haar, and without a model
     assert min(coverage for key, (_, coverage) in cells.items() if key[3] not in untold) > 0.95
