@@ -271,32 +271,9 @@ _ROWS = (
     _voice("shimmer_local", "fraction", "shimmer", measure=shimmer, digits=4),
     _voice("hnr_db", "dB", "harmonics to noise, dB", digits=1),
     _voice("spectral_tilt_db", "dB", "spectral tilt, dB", measure=spectral_tilt, digits=1),
-    _voice(
-        "articulation_rate",
-        "syllables a second",
-        "syllables a second of speech",
-        Relative(
-            "speaks much slower than usual",
-            "speaks slower than usual",
-            "speaks faster than usual",
-            "speaks much faster than usual",
-            smallest=0.5,  # A syllable in two seconds.
-        ),
-        measure=syllable_rate,
-        digits=1,
-    ),
-    _voice(
-        "pause_fraction",
-        "of the time",
-        "pauses, share",
-        Relative(
-            "pauses much less than usual",
-            "pauses less than usual",
-            "pauses more than usual",
-            "pauses much more than usual",
-            smallest=0.1,
-        ),
-    ),
+    # Counted, and not told: nobody has measured whether words for them help a reader of the turn.
+    _voice("articulation_rate", "syllables a second", "syllables a second of speech", measure=syllable_rate, digits=1),
+    _voice("pause_fraction", "of the time", "pauses, share"),
     # In the moments of docs/explanations/measurement.md ("Real people") `haar` was never right where it called a gaze
     # away. The others miss much and are seldom wrong: of 14 moments in which somebody looks away `mesh` calls five so.
     _share(

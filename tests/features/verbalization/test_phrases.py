@@ -189,22 +189,15 @@ def test_blinks_are_told_only_where_they_are_far_from_usual():
 
 
 @pytest.mark.parametrize(
-    ("name", "usual", "mean", "said"),
+    ("name", "usual", "mean"),
     [
-        ("articulation_rate", Baseline(5.0, 0.2), 5.4, "as usual"),
-        ("articulation_rate", Baseline(5.0, 0.2), 5.6, "speaks much faster than usual"),
-        ("articulation_rate", Baseline(5.0, 0.5), 4.4, "speaks slower than usual"),
-        ("articulation_rate", Baseline(5.0, 2.0), 4.0, "as usual"),
-        ("pause_fraction", Baseline(0.0, 0.01), 0.08, "as usual"),
-        ("pause_fraction", Baseline(0.1, 0.1), 0.25, "pauses more than usual"),
-        ("pause_fraction", Baseline(0.4, 0.1), 0.1, "pauses much less than usual"),
-        ("hnr_db", Baseline(15.0, 1.0), 5.0, "as usual"),
+        ("articulation_rate", Baseline(5.0, 0.2), 9.0),
+        ("pause_fraction", Baseline(0.1, 0.1), 0.9),
+        ("hnr_db", Baseline(15.0, 1.0), 5.0),
     ],
 )
-def test_speed_and_pauses_are_told_where_more_than_a_syllable_differs(
-    name: str, usual: Baseline, mean: float, said: str
-):
-    assert _say(usual={name: usual}, **{name: mean}) == said
+def test_speed_pauses_and_noise_of_a_voice_are_measured_and_not_told(name: str, usual: Baseline, mean: float):
+    assert _say(usual={name: usual}, **{name: mean}) == "as usual"
 
 
 def _seen(hidden: bool, **means: float) -> str | None:
