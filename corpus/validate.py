@@ -27,7 +27,7 @@ def validate(corpus: Corpus) -> list[ValidationIssue]:
         *((check_media,) if corpus.media.num_rows else ()),
         check_turn_labels,
         check_backgrounds,
-        check_events,
+        *((check_events,) if corpus.events.num_rows else ()),
     )
     return [problem for check in checks for problem in check(corpus)]
 

@@ -16,8 +16,6 @@ from apportion.corpus.session import TALK_KINDS
 def check_events(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Unknown sessions and kinds, people who say nothing and are not recorded, times that cannot be."""
     table = corpus.events
-    if table.num_rows == 0:
-        return
     yield from nulls(table, EVENTS)
     yield from duplicates(table, EVENTS)
     yield from unknown_sessions(table, EVENTS.name, corpus.sessions)

@@ -20,9 +20,10 @@ from apportion.foundation.errors import UnitError
 def test_features_that_can_be_mapped_are_features():
     assert EMOTIONS == OURS
     assert set(FEATURES) >= SHARES | FIGURES and not SHARES & FIGURES and LEVELS <= FIGURES
-    # What is left is counted: it has no value at a moment.
+    # What is left is counted and has no value at a moment, but for the strength of our own smiles.
     assert {name for name in FEATURES if name not in SHARES | FIGURES} == {
-        *("nod_yes", "nod_no", "nod_yes_per_min", "nod_no_per_min", "blinks_per_min")
+        *("nod_yes", "nod_single", "nod_no", "nod_yes_per_min", "nod_no_per_min", "blinks_per_min"),
+        *("smile_onsets", "smile_strength", "backchannels", "overlaps"),
     }
     assert all(column.feature in SHARES | FIGURES for one in READY.values() for column in one.columns)
 
