@@ -145,7 +145,10 @@ class _Row:
         figure = _number(self.cells[column.name])
         if figure is None:
             raise self.fault(column.name, "a number, or an empty cell,")
-        value = figure if math.isnan(figure) else column.read(figure)
+        try:
+            value = figure if math.isnan(figure) else column.read(figure)
+        except OverflowError:
+            raise self.fault(column.name, "a smaller number, or an empty cell,") from None
         if math.isnan(value) or (column.feature == "f0_hz" and value == 0.0):
             return math.nan
         if column.feature in SHARES and not -ROUNDING <= value <= 1.0 + ROUNDING:

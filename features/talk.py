@@ -84,8 +84,11 @@ def said(events: Sequence[Event]) -> Counter[str]:
         parts = [part.strip(" -") for part in re.split(r"[.,;!?]+", (event.text or "").lower())]
         parts = [part for part in parts if part]
         ways = (parts, _words(event.text or ""), [" ".join(parts)])
-        told = next((way for way in ways if len(way) == many), [""] * many)
-        heard.update(part if is_backchannel(part) else "" for part in told)
+        told = next((way for way in ways if len(way) == many), None)
+        if told is None:
+            heard[""] += many
+        else:
+            heard.update(part if is_backchannel(part) else "" for part in told)
     return heard
 
 

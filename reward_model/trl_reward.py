@@ -78,7 +78,8 @@ class GRPOReward:
         dialogues: list[list[Said]] = []
         places: list[tuple[int, tuple[int, ...]]] = []
         for prompt, completion in zip(prompts, completions, strict=True):
-            said = [(line.name, line.text or "") for line in self._lines(prompt, "user", "prompt")]
+            asked = self._lines(prompt, "user", "prompt")
+            said = [(line.name, line.text) for line in asked if line.text is not None]
             first, of_message = len(dialogues), list[int]()
             for turn in _turns(self._lines(completion, "assistant", "completion")):
                 name, texts = turn[0].name, [line.text for line in turn if line.text is not None]

@@ -25,12 +25,15 @@ from apportion.decompose.reactions.extract import read_session
 from apportion.foundation.files import digest, place_folder
 from apportion.foundation.model_hub.names import model_digest, model_folder
 from apportion.foundation.progress import silent
+from apportion.reward_model.checkpoint import CONFIG, WEIGHTS
 from apportion.reward_model.config import RewardModelConfig
 from apportion.reward_model.learning.distillation import Lesson, train_reward_model
 from apportion.reward_model.settings import MINILM, SMOLLM2, RewardModelSettings
 
 REACTIONS, SCORES = "predicted-reaction", "ircr"
 """What gold learns by: the replies that came, or, where those taught the proxy, the scores of whole sessions."""
+VERSION = 2
+"""Of what gold learns: raised where the same sessions make other models."""
 FEWEST = 40
 """Sessions of a half below which nothing is learned that a policy could be judged by."""
 HELD_OUT = 5
@@ -73,7 +76,8 @@ class GoldLesson:
         config = self.config
         learns = [of.model_dump(mode="json") for of in (config.settings, config.model)]
         learnt = [asdict(session) for half in self.halves for session in half]
-        return digest([self.method, self.rating, config.seed, learns, model_digest(config.model.backbone), learnt])
+        read_by = model_digest(config.model.backbone)
+        return digest([VERSION, self.method, self.rating, config.seed, learns, read_by, learnt])
 
     def told(self) -> str:
         """What taught the two models, and how, for a reader."""
@@ -106,7 +110,7 @@ def train_gold(lesson: GoldLesson, out: Path) -> tuple[Path, Path]:
     """
     folders = (out / "a", out / "b")
     for half, folder in zip(lesson.halves, folders, strict=True):
-        if folder.is_dir():  # Of a training before, or of this one before it was killed.
+        if (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file():  # Of a training before, or before a kill.
             continue
         out.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix="tmp.", dir=out))

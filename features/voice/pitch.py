@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from apportion.features.media_io.audio import Track
 from apportion.features.media_io.chunks import AudioBlock
@@ -51,12 +52,19 @@ def pitch_range(blocks: Iterable[AudioBlock], settings: FeatureSettings, own: Se
     wide = _or((floor_hz, ceiling_hz), ANYBODY)
     heard = [_voiced(block, wide) for block in blocks]
     times_s, f0_hz = (np.concatenate([part[i] for part in heard]) if heard else np.zeros(0) for i in (0, 1))
-    theirs = np.any([(times_s >= a) & (times_s < b) for a, b in own], axis=0) if own else np.zeros(len(f0_hz), bool)
-    if np.count_nonzero(theirs) * FIRST_STEP_S >= LEAST_VOICED_S:
-        f0_hz = f0_hz[theirs]
+    if own:  # What else sounds on a shared track is somebody else's voice.
+        f0_hz = f0_hz[_within(times_s, own)]
     lower, upper = np.quantile(f0_hz, (0.25, 0.75)) if len(f0_hz) * FIRST_STEP_S >= LEAST_VOICED_S else (np.inf, 0.0)
     found = UNKNOWN if lower > NOBODY_HZ else (FLOOR_FACTOR * float(lower), CEILING_FACTOR * float(upper))
     return _or((floor_hz, ceiling_hz), found)
+
+
+def _within(times_s: Floats, spans: Sequence[Span]) -> NDArray[np.bool_]:
+    """Which times lie in one of the spans."""
+    found = np.zeros(len(times_s), bool)
+    for start_s, end_s in spans:
+        found |= (times_s >= start_s) & (times_s < end_s)
+    return found
 
 
 def _or(named: tuple[float | None, float | None], otherwise: Range) -> Range:

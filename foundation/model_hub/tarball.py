@@ -48,7 +48,7 @@ class Tarball(Package):
                         found[file] = packed.read(file.size + 1)
                     if len(found) == len(wanted):
                         break
-        except (tarfile.TarError, zlib.error, EOFError) as error:
+        except (tarfile.TarError, zlib.error, EOFError, OSError, RecursionError) as error:
             raise PackageError(f"not a package of npm, or a broken one ({error})") from None
         return found
 

@@ -152,9 +152,11 @@ def _gold_identity(config: Config) -> dict[str, Any]:
     """What gold depends on beside the sessions and the reward."""
     if not config.align.asks_gold:
         return {}
+    from apportion.decompose.corpus_methods.gold import VERSION
+
     reads = model_digest(SMOLLM2) if model_folder(SMOLLM2).is_dir() else None
     learns = settings_identity(METHODS["predicted-reaction"], config.decompose)
-    return {"gold": {"version": 2, "learns": learns, "target": config.decompose.target, "smollm2": reads}}
+    return {"gold": {"version": VERSION, "learns": learns, "target": config.decompose.target, "smollm2": reads}}
 
 
 def _against(job: Job) -> Mapping[str, Any]:

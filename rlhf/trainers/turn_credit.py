@@ -61,11 +61,11 @@ class TurnCreditGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _generate_and_score_completions(self, inputs: Any) -> Mapping[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if not self.turn_weight:
+        size = self.num_generations if self.model.training else self.num_generations_eval
+        if not self.turn_weight or size < 2:  # One alone, as an evaluation may have it, is compared with nothing.
             return output
         # The groups of all processes: which ones share one is TRL's matter.
         rewards: list[tuple[float, ...]] = gather_object([of.advantage or (0.0,) for of in self._turns])
-        size = self.num_generations if self.model.training else self.num_generations_eval
         groups = [rewards[start : start + size] for start in range(0, len(rewards), size)]
         credit = [of for group in groups for of in leave_one_out(group, self.turn_gamma)]
         first = self.accelerator.process_index * len(self._turns)

@@ -226,6 +226,7 @@ def test_mexca_and_single_columns(tmp_path):
             "line 7, column timestamp: '0.600'; a time of",
         ),
         ("time,a\n0,x\n", "a:smile", "line 2, column a: 'x'; a number, or an empty cell, is needed"),
+        ("start,end,F0semitoneFrom27.5Hz_sma3nz\n0,1,20000\n", "egemaps", "'20000'; a smaller number, or an empty"),
         ("frame,AU12\n00:00:01,1\n", "py-feat@25", "line 2, column frame: '00:00:01'"),
     ],
 )

@@ -75,6 +75,8 @@ def test_what_is_said_by_a_tool_is_said_and_its_answer_is_the_other_sides(argume
     (found,) = GRPOReward(model).turns([ASK], [[search, answer, act, heard, *said("no bad .")]])
     plain = [*ASK, *said("yes good"), {"role": "user", "content": "hotel ?"}, *said("no bad .")]
     assert found.advantage == pytest.approx(model.score(plain), rel=1e-6) and found.of_message == (0, 0, 1)
+    asked = [*ASK, search, answer, *said("yes good"), ASK[0]]
+    assert GRPOReward(model)([asked], [said("no bad .")]) == GRPOReward(model)([plain[:-1]], [said("no bad .")])
     nonsense = [[call("act", "no JSON")], [call("act", "[1]")], [call("act", {"kind": "leave"})], [search, answer]]
     assert GRPOReward(model)([ASK] * 4, nonsense) == [None] * 4
 

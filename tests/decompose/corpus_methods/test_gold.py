@@ -70,6 +70,9 @@ def test_each_half_teaches_a_model_and_one_that_is_there_is_not_taught_again(tmp
     first, second = train_gold(lesson(method=method), tmp_path)
     chat = [{"role": "user", "content": SAID[0][1]}, {"role": "assistant", "content": SAID[1][1]}]
     assert RewardModel.from_pretrained(first).score(chat) != RewardModel.from_pretrained(second).score(chat)
+    (first / "README.md").unlink()
+    train_gold(lesson(method=method), tmp_path)
+    assert not (first / "README.md").exists() and not list(tmp_path.glob("tmp.*"))
     (first / "config.json").unlink()
     train_gold(lesson(method=method), tmp_path)
-    assert not (first / "config.json").exists() and not list(tmp_path.glob("tmp.*"))
+    assert RewardModel.from_pretrained(first).score(chat)  # A damaged one is taught again.
