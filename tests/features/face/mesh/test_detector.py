@@ -19,7 +19,7 @@ from apportion.features.face.mesh.detector import Look, MeshDetector
 from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures, read_face
 from apportion.features.face.mesh.landmarks import FacePoints
 from apportion.features.media_io.video import Picture
-from apportion.features.settings import FeatureSettings
+from apportion.features.settings import DescriptorThresholds, FeatureSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.model_hub import mesh as mesh_files
 from tests.features.clips import flat, write_movie
@@ -49,6 +49,8 @@ def test_drawn_smiles_glances_and_lids_are_read(look):
     assert abs(still.pose.yaw) < 3 and abs(still.pose.pitch) < 3 and abs(still.pose.roll) < 5
     scores = [read(drawn(look, smile=step)).smile for step in (0, 3, 6)]
     assert scores[0] < 0.3 < SETTINGS.smile_level < scores[1] < scores[2]
+    faint, plain = (read(drawn(look, smile=step)).smile for step in (1, 2))
+    assert SETTINGS.smile_level < faint < DescriptorThresholds().weak_smile < plain < scores[1]
     assert read(drawn(look, jaw=6)).smile < 0.3
     left, right = (read(drawn(look, glance=glance)).gaze for glance in (-1.0, 1.0))
     assert left < -15 and right > 15
