@@ -31,6 +31,9 @@ def check_events(corpus: Corpus) -> Iterator[ValidationIssue]:
     for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
         told, allowed = f"ends at {row['end_s']:g} s, before its start", f"{row['start_s']:g} s or later"
         yield _issue(number, "end_s", row["session_id"], told, allowed, "Correct start_s or end_s.")
+    for number, row in rows_where(table, pc.less(table.column("strength"), 0.0)):
+        hint = "Correct the strength, or leave it empty."
+        yield _issue(number, "strength", row["session_id"], f"{row['strength']:g}", "0 or more, or empty", hint)
 
 
 def _issue(number: int, column: str, session_id: str, found: str, allowed: str, hint: str) -> ValidationIssue:

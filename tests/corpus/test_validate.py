@@ -252,6 +252,7 @@ def event(**change):
         ({"kind": None}, "kind", "no value", "a value in every row"),
         ({"end_s": 0.5}, "end_s", "ends at 0.5 s, before its start", "1 s or later"),
         ({"strength": float("nan")}, "strength", "nan is not a number", "a finite number"),
+        ({"strength": -3.0}, "strength", "-3", "0 or more, or empty"),
         ({"person": "X", "kind": "pause"}, "person, kind, start_s", "is there already (row 1)", "once"),
     ],
 )
