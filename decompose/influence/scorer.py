@@ -99,23 +99,3 @@ def shift_of(measured: LogprobResult, desired: int, *, per_token: bool = False) 
     logs = measured.means if per_token else measured.sums
     totals: Floats = logs[:, :desired].sum(axis=1) - logs[:, desired:].sum(axis=1)  # Eq. 5, Stackelberg Speaker
     return totals
-
-
-def advantages(rewards: Floats) -> Floats:
-    """Rewards [shape=(n,)] less their mean, in standard deviations (Eq. 7); 0 where all are equal.
-
-    The standard deviation is that of the n candidates themselves. Those that differ by rounding alone are equal.
-
-    >>> advantages(np.array([1.0, 3.0])).tolist(), advantages(np.array([0.1, 0.1, 0.1])).tolist()
-    ([-1.0, 1.0], [0.0, 0.0, 0.0])
-
-    Raises UnitError: No reward, or one that is not finite.
-    """
-    if not rewards.size or not np.isfinite(rewards).all():
-        raise UnitError(f"rewards {rewards.tolist()[:8]}: advantages take at least one, all of them finite.")
-    apart = rewards - rewards.mean()
-    spread = float(np.sqrt(np.mean(apart**2)))
-    if spread <= 1e-12 * max(1.0, float(np.abs(rewards).max())):
-        return np.zeros_like(rewards)
-    scaled: Floats = apart / spread  # Eq. 7, Stackelberg Speaker
-    return scaled

@@ -123,7 +123,8 @@ def turn_advantages(scores: Sequence[Sequence[float]], group: int, scaled: bool 
 
     What counts for turn k is the sum of its score and of those of the turns after it; from that sum the mean over the
     group's responses that have a turn k is taken off; where ``scaled``, the difference is divided by their standard
-    deviation (n - 1) + 1e-4. With one turn a response this is GRPO's own advantage, and Dr. GRPO's (Liu et al., 2025,
+    deviation (n - 1) + 1e-4, the one deviation of every group, the Refiner's among them (Eq. 7, Stackelberg Speaker,
+    which leaves it open). With one turn a response this is GRPO's own advantage, and Dr. GRPO's (Liu et al., 2025,
     section 3.2) where it is not ``scaled``. GRPO's process supervision (Shao et al., 2024, section 4.1.3) compares each
     step's score with all steps of the group and then sums; here the k-th turns are compared with one another, because
     what was said before them differs from turn to turn.

@@ -12,7 +12,6 @@ from apportion.decompose.influence.scorer import (
     LogprobResult,
     Prompt,
     TooLongError,
-    advantages,
     check_replies,
     common_length,
     shift_of,
@@ -209,26 +208,6 @@ def test_equation_5_by_hand():
     assert shift_of(MEASURED, 2, per_token=True).tolist() == [2.0, -1.0]
     # Positive and negative replies alone.
     assert shift_of(MEASURED, 4).tolist() == [-19.0, -19.0] and shift_of(MEASURED, 0).tolist() == [19.0, 19.0]
-
-
-@pytest.mark.parametrize("value", [0.0, -417.3, 1e-9, 1e9])
-def test_equal_candidates_have_no_advantage(value):
-    assert advantages(np.full(8, value)).tolist() == [0.0] * 8
-    assert advantages(np.array([0.1 + 0.2, 0.3])).tolist() == [0.0, 0.0]
-    assert advantages(np.array([value])).tolist() == [0.0]
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12))
-def test_advantages_are_finite_and_sum_to_nothing(rewards):
-    found = advantages(np.array(rewards))
-    assert np.isfinite(found).all() and abs(found.sum()) < 1e-6
-    assert not found.any() or float(np.mean(found**2)) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("rewards", [[], [1.0, np.nan], [np.inf]])
-def test_what_has_no_advantage_is_told(rewards):
-    with pytest.raises(UnitError, match="at least one, all of them finite"):
-        advantages(np.array(rewards))
 
 
 @pytest.mark.parametrize(
