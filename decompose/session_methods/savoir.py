@@ -123,7 +123,7 @@ class _Credited:
 def savoir(
     episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
 ) -> list[TurnScore]:
-    """Shapley values (Eq. 4): exact where the budget has all coalitions (n <= 6), else kriging from pairs."""
+    """Shapley values (Eq. 4): exact where the budget has all coalitions (n <= 7), else kriging from pairs."""
     credited = _Credited.of(episode, settings, played)
     return credited.judgements(lambda: credited.shapley("kriged"))
 

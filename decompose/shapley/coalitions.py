@@ -50,6 +50,18 @@ def kernel_weight(players: int, size: int) -> float:
     return (players - 1) / (math.comb(players, size) * size * (players - size))
 
 
+def marginal_weights(members: Bools) -> Floats:
+    """How much v of each of ``members`` [shape=(K, n)] counts for each player's value (n, K) (Eq. 4, SAVOIR).
+
+    A coalition with i counts as one that i has joined, one without i as one that i joins.
+    """
+    players = members.shape[1]
+    sizes = members.sum(axis=1)
+    joining = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])
+    joined, waiting = joining[np.maximum(sizes - 1, 0)], joining[np.minimum(sizes, players - 1)]
+    return np.asarray(np.where(members, joined[:, None], -waiting[:, None]).T)
+
+
 def paired(players: int, budget: int, seed: int) -> Coalitions:
     """``budget`` coalitions drawn by shapiq, each with its complement (Covert and Lee, 2021); weights undo the draw.
 
@@ -155,6 +167,12 @@ def complements(members: Bools) -> tuple[Indices, Indices]:
     pairs = [(row, rows.get((~member).tobytes())) for row, member in enumerate(members) if member[0]]
     whole = np.array([pair for pair in pairs if pair[1] is not None], dtype=np.int64).reshape(-1, 2)
     return whole[:, 0], whole[:, 1]
+
+
+def with_complements(pairs: Bools) -> Bools:
+    """The coalitions [shape=(2 P, n)] of pairs given by one half [shape=(P, n)], by size."""
+    both = np.vstack([pairs, ~pairs])
+    return both[np.argsort(both.sum(axis=1), kind="stable")]
 
 
 def _groups(members: Bools) -> Indices:

@@ -5,11 +5,14 @@ f_A * chi_A(S), chi_A(S) = (-1)^|A and S|, over the sets A of 1, 3, 5, … playe
 those with i. f_A of single players is free. Those of more are taken to be normal around 0, as large as the
 pairs that were asked about make likely (restricted maximum likelihood; Patterson and Thompson, 1971), so that a game
 without interactions is fitted by least squares with every pair counting the same, and one without noise is passed
-through. Linear in u, and exact for additive games and all of two players together, whatever the roughness.
+through. What no order explains, as where all is won or lost by one act, counts as much as the pairs that show it
+do in phi. The variances that were tried are averaged by how likely they are. Exact for additive games and all of two
+players together, whatever the variances.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,15 +22,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from apportion.decompose.shapley.coalitions import Bools
+from apportion.decompose.shapley.coalitions import Bools, kernel_weight, marginal_weights
 from apportion.foundation.arrays import Floats
 
 SIZES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Variance of the third order, as a part of the mean square of u."""
 DECAYS = (0.1, 0.4, 1.0)
 """Variance of an order, as a part of that of the one before."""
-NOISES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3)
-"""Variance of the noise, as a part of the mean square of u, where no second number tells it."""
+RESTS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Variance of what no order explains, as a part of the mean square of u."""
+UNLIKELY = 1e-3
+"""Variances that are less likely than the best by this factor are left out."""
 LAST = 15
 """Higher orders are not told from this one."""
 SMALL, TINY = 1e-4, 1e-10
@@ -35,10 +40,12 @@ SMALL, TINY = 1e-4, 1e-10
 
 
 class VariogramFit(NamedTuple):
-    """Variance of the third order in units of the game squared, and what each further one has of the one before."""
+    """Variance of the third order and of what no order explains (``rest``), in units of the game squared; ``decay`` is
+    what each further order has of the one before."""
 
     size: float
     decay: float
+    rest: float = 0.0
 
     def orders(self, players: int) -> Iterator[tuple[int, float]]:
         """Each order with its variance, in all coalitions alike."""
@@ -52,13 +59,11 @@ class KrigingEstimate:
     """Values as a linear map of the pairs' odd parts.
 
     - ``linear`` (float64 [shape=(n, P)]): Values are ``linear @ u``; they sum to twice the odd part of all players.
-    - ``noise`` (float64 [shape=(P,)]): The variance of each odd part that was found or given, in units of the game
-      squared.
-    - ``structure`` (float64 [shape=(n,)]): The variance that coalitions have left which were not asked about.
+    - ``structure`` (float64 [shape=(n,)]): The variance that coalitions have left which were not asked about, in units
+      of the game squared.
     """
 
     linear: Floats
-    noise: Floats
     structure: Floats
 
 
@@ -68,25 +73,26 @@ def krige(members: Bools, odd_parts: Floats, noise: Floats | None) -> KrigingEst
     - ``members`` (bool [shape=(P, n)]): One coalition of each pair; one of them has all players, and they tell the
       players apart.
     - ``odd_parts`` (float64 [shape=(P,)]): (v(S) - v(all but S)) / 2, in units of the game.
-    - ``noise`` (float64 [shape=(P,)], optional): Their variance where it is known; None: it is found with the
-      roughness.
+    - ``noise`` (float64 [shape=(P,)], optional): Their variance where it is known; None: taken to be none, and
+      ``structure`` grows where pairs that are left out are foretold worse than they should be.
     """
     scale = float(np.mean(odd_parts**2)) or 1.0
-    signs: Floats = np.where(members, -1.0, 1.0)
-    design = _Design(members, signs)
-    floor = np.full(len(odd_parts), TINY * scale)
-    noises = [noise + floor] if noise is not None else [floor + part * scale for part in NOISES]
-    best: tuple[float, VariogramFit, Floats] | None = None
-    for size in SIZES:
-        for decay in DECAYS[: 1 if size == 0 or members.shape[1] < 5 else None]:
-            rough = VariogramFit(size * scale, decay)
-            structure = design.between(rough)
-            for each in noises:
-                likely = _likelihood(structure + np.diag(each), signs, odd_parts)
-                if likely is not None and (best is None or likely > best[0]):
-                    best = likely, rough, each
-    assert best is not None  # Without interactions the covariance is diagonal, and has a factor.
-    return design.solved(best[1], best[2])
+    design = _Design(members, np.where(members, -1.0, 1.0))
+    floor = np.full(len(odd_parts), TINY * scale) + (0.0 if noise is None else noise)
+    tried = [
+        (likely, fit)
+        for size in SIZES
+        for decay in DECAYS[: 1 if size == 0 or members.shape[1] < 5 else None]
+        for fit in [VariogramFit(size * scale, decay, rest * scale) for rest in RESTS]
+        if (likely := _likelihood(design.between(fit) + np.diag(floor), design.signs, odd_parts)) is not None
+    ]  # Without interactions the covariance is diagonal, and has a factor.
+    best = max(likely for likely, _ in tried)
+    chances = {fit: math.exp(likely - best) for likely, fit in tried if math.exp(likely - best) > UNLIKELY}
+    found = [design.solved(fit, floor, odd_parts if noise is None else None) for fit in chances]
+    shares = np.array(list(chances.values())) / sum(chances.values())
+    linear: Floats = np.einsum("f,fip->ip", shares, [one.linear for one in found])
+    apart = np.array([(one.linear - linear) @ odd_parts for one in found])
+    return KrigingEstimate(linear, shares @ (apart**2 + [one.structure for one in found]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,7 @@ class _Design:
         """Covariance (P, P) of the pairs' odd parts but for single players' and noise."""
         players = self.members.shape[1]
         differ = ((players - self.signs @ self.signs.T) / 2).round().astype(int)
-        total = np.zeros(differ.shape)
+        total = rough.rest * np.eye(len(differ))
         for order, variance in rough.orders(players):
             total += variance * _characters(players, order)[differ]
         return total
@@ -107,14 +113,15 @@ class _Design:
         """Covariance (n, P) of the values, but for single players' part, and the odd parts."""
         players = self.members.shape[1]
         others = self.members.sum(axis=1)[:, None] - self.members
-        total = np.zeros(self.signs.shape)
+        total = rough.rest * 2 * marginal_weights(self.members).T
         for order, variance in rough.orders(players):
             # Of the sets of this order, one in n / order has the player.
             share = variance * comb(players - 1, order - 1) / comb(players, order)
             total -= (2 / order) * share * self.signs * _characters(players - 1, order - 1)[others]
         return total.T
 
-    def solved(self, rough: VariogramFit, noise: Floats) -> KrigingEstimate:
+    def solved(self, rough: VariogramFit, noise: Floats, checked_by: Floats | None) -> KrigingEstimate:
+        """The estimate by one fit; ``checked_by`` [shape=(P,)], odd parts without noise, says how far off it may be."""
         players = self.members.shape[1]
         structure, of_values = self.between(rough), self.of_values(rough)
         factor = cholesky(structure + np.diag(noise), lower=True)
@@ -125,13 +132,29 @@ class _Design:
         linear = -2 * singles + rest
         everybody = self.members.all(axis=1)
         linear += (2.0 * everybody - linear.sum(axis=0)) / players  # They sum to v(all) - v(none).
-        own = sum(
+        own = rough.rest * sum(4 / (players**2 * comb(players - 1, size)) for size in range(players)) + sum(
             4 * variance / order**2 * comb(players - 1, order - 1) / comb(players, order)
             for order, variance in rough.orders(players)
         )
         crossed = np.einsum("ip,ip->i", linear, of_values)
         left = own - 2 * crossed + np.einsum("ip,pq,iq->i", linear, structure, linear)
-        return KrigingEstimate(linear, noise, np.maximum(left, 0.0))
+        if checked_by is not None:
+            left *= self._surprise(whitened.T @ (whitened - signs @ singles), checked_by)
+        return KrigingEstimate(linear, np.maximum(left, 0.0))
+
+    def _surprise(self, precision: Floats, odd_parts: Floats) -> float:
+        """The mean square of what each pair, left out, is off by, in its standard deviations; at least 1.
+
+        A pair counts the more the less likely it was to be drawn, so that it stands for those that were not.
+        ``precision`` [shape=(P, P)] is the inverse covariance with single players taken out.
+        """
+        players = self.members.shape[1]
+        sizes = self.members.sum(axis=1)
+        known = np.diag(precision)
+        counts = np.array([1 / kernel_weight(players, int(size)) if 0 < size < players else 0.0 for size in sizes])
+        counts[known <= 1e-9 * known.max()] = 0.0  # Nothing else tells what it should be.
+        off = (precision @ odd_parts) ** 2 / np.where(counts > 0, known, 1.0)
+        return max(1.0, float(counts @ off / counts.sum())) if counts.any() else 1.0
 
 
 def _likelihood(covariance: Floats, signs: Floats, odd_parts: Floats) -> float | None:

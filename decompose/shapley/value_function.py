@@ -60,6 +60,16 @@ class ValueFunction:
     fewest: int
     rollouts: Floats | None = None
 
+    def with_more(self, others: ValueFunction) -> ValueFunction:
+        """These coalitions and ``others``, which stand before the last of these."""
+        both = [(self.means, others.means), (self.variances, others.variances), (self.rollouts, others.rollouts)]
+        means, variances, rollouts = (
+            None if mine is None or theirs is None else np.concatenate([mine[:-1], theirs, mine[-1:]])
+            for mine, theirs in both
+        )
+        assert means is not None and variances is not None
+        return ValueFunction(means, variances, self.calls + others.calls, min(self.fewest, others.fewest), rollouts)
+
     def variances_of(self, linear: Floats) -> Floats:
         """The variance (n,) that all rollouts give to ``linear`` (n, K) @ v."""
         return self.variance_of(linear, np.ones(linear.shape[1], dtype=bool))

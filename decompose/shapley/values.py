@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from scipy.stats import f as f_distribution
 
 from apportion.decompose.shapley.coalitions import (
     Bools,
@@ -15,7 +16,10 @@ from apportion.decompose.shapley.coalitions import (
     appendix_d,
     complements,
     extreme_first,
+    kernel_weight,
+    marginal_weights,
     paired,
+    with_complements,
 )
 from apportion.decompose.shapley.kriging import krige
 from apportion.decompose.shapley.value_function import NoisyValueFunction, Value, ValueFunction, ask
@@ -28,6 +32,14 @@ RESAMPLES = 200
 MORE = 3
 """Further times that no player and all are asked about, of which v(all) - v(none) is made: of 122 or 200 coalitions,
 about as many as make the values' noise least."""
+
+
+NEARLY = 1.5
+"""All coalitions are asked about where these are at most so many times the budget."""
+FIRST = 0.4
+"""The part of the pairs that is asked about before it is known whether one half of a pair tells the other."""
+SURE = 0.9
+"""Noise alone leaves the sums of pairs as far apart as this in so many games."""
 
 
 class InsufficientBudgetError(InputError):
@@ -55,9 +67,10 @@ class ShapleyValues:
     seed: int
 
 
-def default_budget(players: int) -> int:
-    """min(12n + 2, 200) coalitions (SAVOIR, appendix D); up to n = 6 that is all of them."""
-    return min(12 * players + 2, 200)
+def default_budget(players: int, sampling: Sampling = "kriged") -> int:
+    """min(12n + 2, 200) coalitions (SAVOIR, appendix D): up to n = 6 all; ``kriged`` takes all of n = 7, too (128)."""
+    allowed = min(12 * players + 2, 200)
+    return 2**players if sampling == "kriged" and allowed < 2**players <= NEARLY * allowed else allowed
 
 
 def check_players(players: int) -> None:
@@ -80,7 +93,7 @@ def shapley_values(
 ) -> ShapleyValues:
     """Credit n players for v(all) - v(none) by Eq. 4 of SAVOIR: exactly, or as well as a budget allows.
 
-    Exact where all 2^n coalitions are within the budget, so with the default one for n <= 6. Beyond, ``kriged``
+    Exact where all 2^n coalitions are within the budget, so with the default one for n <= 7. Beyond, ``kriged``
     (`apportion.decompose.shapley.kriging`), or for comparison KernelSHAP (Lundberg and Lee, 2017; Eq. 5 and 6 of
     SAVOIR): the weighted least-squares fit of v(S) - v(none) by the sum of the values of S, under the constraint that
     all values sum to v(all) - v(none).
@@ -108,7 +121,7 @@ def shapley_values(
     check_players(players)
     if sampling not in get_args(Sampling):
         raise InputError(f"sampling = {sampling!r}; allowed are {', '.join(map(repr, get_args(Sampling)))}.")
-    allowed = default_budget(players) if budget is None else budget
+    allowed = default_budget(players, sampling) if budget is None else budget
     if players <= math.log2(max(allowed, 1)):
         return _exact(value, players, allowed, seed, drawn_alike)
     if allowed < 2 * players + 2:
@@ -122,16 +135,57 @@ def shapley_values(
 
 
 def _by_kriging(value: Value, players: int, allowed: int, seed: int, drawn_alike: bool) -> ShapleyValues:
-    """Pairs of complements, fitted with their interactions; no player and all are asked about more often."""
+    """Pairs of complements, fitted with their interactions; no player and all are asked about more often.
+
+    Where the first of them show that a coalition and its complement always add up to the same, as where what some win
+    the others lose, one of each further pair is asked about, and twice as many of them.
+    """
     more = MORE if isinstance(value, NoisyValueFunction) and allowed >= 2 * (players + 1 + MORE) else 0
-    drawn = paired(players, allowed - 2 * more, seed)
-    first, second = complements(drawn.members)
-    members = drawn.members[np.sort(np.concatenate([first, second]))]
-    _check_rank(members, players)
+    left = allowed - 2 * more
+    pairs, source = _pairs(players, left, seed)
+    _check_rank(with_complements(pairs), players)
+    begun = pairs[: max(players + 2, math.ceil(FIRST * len(pairs)))]
+    members, further = with_complements(begun), with_complements(pairs[len(begun) :])
     worth = ask(value, members, drawn_alike=drawn_alike, more=more)
-    values, errors = _kriged(members, worth, 1 + more)
-    name = f"kriged from {len(first)} pairs ({drawn.source})"
-    return result(values, errors, worth, name, allowed, seed)
+    if _adds_up(members, worth):
+        known = {pair.tobytes() for pair in begun}
+        others = [pair for pair in _pairs(players, min(2 * left, 2**players), seed)[0] if pair.tobytes() not in known]
+        halves = np.array(others[: left - 2 * len(begun)], dtype=bool).reshape(-1, players)
+        halves[::2] = ~halves[::2]
+        if _tells_apart(np.vstack([members, halves]), players):
+            further = halves
+    if len(further):
+        worth = worth.with_more(ask(value, further, drawn_alike=drawn_alike))
+        members = np.vstack([members[:-1], further, members[-1:]])
+    values, errors, told_by = _kriged(members, worth, 1 + more)
+    return result(values, errors, worth, f"kriged from {told_by} ({source})", allowed, seed)
+
+
+def _pairs(players: int, budget: int, seed: int) -> tuple[Bools, str]:
+    """One coalition (P, n) of each pair that a budget allows, that of all first, and what drew them.
+
+    In the order of a draw that prefers extreme sizes (Efraimidis and Spirakis, 2006), so that any first part is one.
+    """
+    drawn = paired(players, budget, seed)
+    pairs = drawn.members[complements(drawn.members)[0]]
+    weights = np.array(
+        [kernel_weight(players, int(size)) if size < players else math.inf for size in pairs.sum(axis=1)]
+    )
+    return pairs[np.argsort(np.random.default_rng(seed).exponential(size=len(pairs)) / weights)], drawn.source
+
+
+def _adds_up(members: Bools, worth: ValueFunction) -> bool:
+    """Whether v of a coalition and of its complement have one sum, as far as the noise tells."""
+    first, second = complements(members)
+    sums = np.zeros((len(first), len(members)))
+    sums[np.arange(len(first)), first] = sums[np.arange(len(first)), second] = 1.0
+    apart = sums - sums.mean(axis=0)
+    off = float(np.sum((apart @ worth.means) ** 2))
+    if worth.fewest == 1:
+        return off <= 1e-18 * float(np.sum(worth.means**2))
+    freedom = len(apart) - 1
+    most = float(f_distribution.ppf(SURE, freedom, freedom * (worth.fewest - 1)))
+    return off <= most * float(worth.variances_of(apart).sum())
 
 
 def _by_kernel(
@@ -149,20 +203,28 @@ def _by_kernel(
     return result(fit @ worth.means, errors, worth, name, allowed, seed)
 
 
-def _kriged(members: Bools, worth: ValueFunction, times: int) -> tuple[Floats, Floats]:
-    """Values and standard errors (n,) of whole pairs, of which none and all were asked about so many ``times``."""
+def _kriged(members: Bools, worth: ValueFunction, times: int) -> tuple[Floats, Floats, str]:
+    """Values and standard errors (n,), and what of, of coalitions of which none and all were asked about so many
+    ``times``; those whose complement was not asked about are told by what pairs add up to."""
     first, second = complements(members)
-    halves = np.zeros((len(first), len(members)))
-    halves[np.arange(len(first)), first], halves[np.arange(len(first)), second] = 0.5, -0.5
+    alone = np.setdiff1d(np.arange(len(members)), np.concatenate([first, second]))
+    odd = np.zeros((len(first) + len(alone), len(members)))
+    odd[np.arange(len(first)), first], odd[np.arange(len(first)), second] = 0.5, -0.5
+    odd[len(first) :, np.concatenate([first, second])] = -0.5 / len(first)
+    odd[np.arange(len(first), len(odd)), alone] = 1.0
+    one_half = members[np.concatenate([first, alone])]
     noise = None
     if worth.fewest > 1:
-        ends = members[first].all(axis=1)
-        noise = np.full(len(first), worth.variances_of(halves)[~ends].mean())
-        noise[ends] /= times
-    fitted = krige(members[first], halves @ worth.means, noise)
-    linear = fitted.linear @ halves
-    of_noise = fitted.linear**2 @ fitted.noise if noise is None else worth.variances_of(linear)
-    return linear @ worth.means, np.sqrt(fitted.structure + of_noise)
+        noise, ends = worth.variances_of(odd), one_half.all(axis=1)
+        of_pairs = np.arange(len(odd)) < len(first)
+        for group in (of_pairs & ~ends, ~of_pairs):
+            noise[group] = noise[group].mean() if group.any() else 0.0
+        noise[ends] = noise[of_pairs & ~ends].mean() / times
+    fitted = krige(one_half, odd @ worth.means, noise)
+    linear = fitted.linear @ odd
+    errors = np.sqrt(fitted.structure + worth.variances_of(linear))
+    told_by = f"{len(first)} pairs" + (f" and {len(alone)} of one half" if len(alone) else "")
+    return linear @ worth.means, errors, told_by
 
 
 def result(
@@ -192,11 +254,7 @@ def _exact(value: Value, players: int, budget: int, seed: int, drawn_alike: bool
     worth = ask(value, members, drawn_alike=drawn_alike)
     if not players:
         return result(np.zeros(0), np.zeros(0), worth, "exact", budget, seed)
-    sizes = members.sum(axis=1)
-    joining = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])
-    # Eq. 4, SAVOIR: a coalition with i counts as one that i has joined, one without i as one that i joins.
-    joined, waiting = joining[np.maximum(sizes - 1, 0)], joining[np.minimum(sizes, players - 1)]
-    linear = np.where(members, joined[:, None], -waiting[:, None]).T
+    linear = marginal_weights(members)
     errors = np.sqrt(worth.variances_of(linear))
     return result(linear @ worth.means, errors, worth, "exact", budget, seed)
 
@@ -218,10 +276,13 @@ def _fit(members: Bools, weights: Floats, players: int) -> Floats:
     return np.column_stack([of_empty, slopes, of_whole])
 
 
+def _tells_apart(members: Bools, players: int) -> bool:
+    inner = members[~(members.all(axis=1) | ~members.any(axis=1))].astype(np.float64)
+    return bool(np.linalg.matrix_rank(inner - inner.mean(axis=1, keepdims=True)) >= players - 1)
+
+
 def _check_rank(members: Bools, players: int) -> None:
-    inner = members[1:-1].astype(np.float64)
-    differences = inner - inner.mean(axis=1, keepdims=True)
-    if np.linalg.matrix_rank(differences) < players - 1:
+    if not _tells_apart(members, players):
         raise InsufficientBudgetError(
             f"{len(members)} coalitions do not tell {players} players apart. Give a larger budget than "
             f"{len(members)}, or another seed."

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -66,7 +66,7 @@ def test_a_pair_has_both_and_what_has_no_other_half_is_left_out() -> None:
     assert len(first) == 16 and (everything[first] == ~everything[second]).all()
 
 
-def test_nobody_and_all_are_asked_again_at_once_within_the_budget() -> None:
+def test_nobody_and_all_are_asked_again_within_the_budget() -> None:
     game = saturating(9)
     batches: list[list[tuple[frozenset[int], int]]] = []
 
@@ -78,8 +78,8 @@ def test_nobody_and_all_are_asked_again_at_once_within_the_budget() -> None:
     for alike in (False, True):
         batches.clear()
         found = shapley_values(NoisyValueFunction(of_times), 9, drawn_alike=alike)
-        (asked,) = batches
-        assert len(asked) == len(set(asked)) == found.calls == found.budget == default_budget(9)
+        asked = [one for batch in batches for one in batch]
+        assert len(batches) == 2 and len(asked) == len(set(asked)) == found.calls == found.budget == default_budget(9)
         assert [one for one in asked if one[1]] == ends
         assert found.estimator.startswith("kriged from 52 pairs (drawn by shapiq")
     batches.clear()
@@ -119,3 +119,48 @@ def test_it_is_nearer_than_kernelshap_under_noise_and_without(kind: object) -> N
                 found = shapley_values(value, 10, sampling=sampling, seed=seed)  # type: ignore[arg-type]
                 of.append(float(np.linalg.norm(found.values - true)))
         assert np.mean(errors["kriged"]) < 0.97 * np.mean(errors["paired"]) or np.mean(errors["paired"]) < 1e-7
+
+
+def majority(players: int, seed: int) -> Callable[[frozenset[int]], float]:
+    """1 where more than half of all weight is in, else 0: what a coalition wins its complement loses."""
+    weights = np.random.default_rng(seed).random(players)
+    return lambda coalition: float(weights[list(coalition)].sum() > weights.sum() / 2)
+
+
+@pytest.mark.parametrize("players", [7, 8, 9])
+def test_what_was_asked_about_whole_is_exact_where_nothing_is_smooth(players: int) -> None:
+    members = all_coalitions(players)
+    first, second = complements(members)
+    game = majority(players, players)
+    worth = np.array([game(frozenset(np.flatnonzero(row).tolist())) for row in members])
+    found = krige(members[first], (worth[first] - worth[second]) / 2, None)
+    exact = shapley_values(game, players, budget=2**players).values
+    np.testing.assert_allclose(found.linear @ ((worth[first] - worth[second]) / 2), exact, atol=1e-4)
+    assert found.structure.max() < 1e-6
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_one_half_of_a_pair_is_enough_where_it_tells_the_other(noise: float) -> None:
+    errors: dict[str, list[float]] = {"kriged": [], "appendix-d": []}
+    asked_in_halves = 0
+    for seed in range(8):
+        game = majority(8, seed)
+        true = shapley_values(game, 8, budget=256).values
+        for sampling, of in errors.items():
+            rng = np.random.default_rng(seed)
+
+            def value(s: frozenset[int], game=game, rng=rng) -> list[float]:  # type: ignore[no-untyped-def]
+                return game(s) + noise * rng.normal(size=2 if noise else 1)
+
+            found = shapley_values(value, 8, sampling=sampling, seed=seed)  # type: ignore[arg-type]
+            assert found.calls <= found.budget and found.values.sum() == pytest.approx(found.whole - found.empty)
+            asked_in_halves += "of one half" in found.estimator
+            of.append(float(np.linalg.norm(found.values - true)))
+    assert np.mean(errors["kriged"]) < np.mean(errors["appendix-d"])
+    assert asked_in_halves == 8 if not noise else asked_in_halves >= 4
+    assert "of one half" not in shapley_values(saturating(8), 8).estimator
+
+
+def test_seven_players_are_asked_about_in_every_way() -> None:
+    assert shapley_values(saturating(7), 7).estimator == "exact"
+    assert [default_budget(7), default_budget(7, "appendix-d"), default_budget(8)] == [128, 86, 98]

@@ -91,7 +91,7 @@ def test_the_values_sum_to_what_all_add(players: int, seed: int, sampling: str, 
     assert found.values.shape == found.standard_errors.shape == (players,)
     assert found.values.sum() == pytest.approx(found.whole - found.empty, abs=1e-8)
     assert found.empty == game(frozenset()) and found.whole == game(frozenset(range(players)))
-    assert found.calls <= found.budget == (default_budget(players) if budget is None else budget)
+    assert found.calls <= found.budget == (default_budget(players, sampling) if budget is None else budget)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sampling", ["kriged", "paired", "extreme-first"])
@@ -104,7 +104,7 @@ def test_every_coalition_is_asked_for_once_within_the_budget(sampling: str) -> N
 
     found = shapley_values(value, 12, budget=60, sampling=sampling)  # type: ignore[arg-type]
     assert len(asked) == len(set(asked)) == found.calls == 60
-    assert asked[0] == frozenset() and asked[-1] == frozenset(range(12))
+    assert {frozenset(), frozenset(range(12))} <= set(asked)
     np.testing.assert_allclose(found.values, 1.0)
 
 
