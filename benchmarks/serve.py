@@ -1,13 +1,12 @@
 """Claim: `apportion policy serve` answers 64 clients at once, equal to the model to 1e-6, and loses none in kills.
 
-Run: python -m benchmarks.serve [--requests 20]
+Run: python -m benchmarks.serve [REQUESTS]  (of each client, 20)
 
 A MiniLM reward model with a random head, and **made-up** chats of 4 turns. 64 clients (4 processes of 16 threads) have
 one chat in flight each, as OpenRLHF's have, and try again each second until they are answered. Then the same with
 kill -9: of the server, which is started again at its port, and of two processes, started again for what they lack.
 """
 
-import argparse
 import json
 import os
 import random
@@ -17,40 +16,23 @@ import tempfile
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.measure import ROOT, tell
 
 PROCESSES, THREADS = 4, 16
-WORDS = (
-    "is",
-    "there",
-    "a",
-    "train",
-    "to",
-    "the",
-    "town",
-    "at",
-    "nine",
-    "yes",
-    "no",
-    "thanks",
-    "but",
-    "it",
-    "was",
-    "late",
-)
+WORDS = "is there a train to the town at nine yes no thanks but it was late"
 
 
 def chat(number):
     drawn = random.Random(number)
-    said = [" ".join(drawn.choices(WORDS, k=drawn.randint(4, 16))) for _ in range(4)]
+    said = [" ".join(drawn.choices(WORDS.split(), k=drawn.randint(4, 16))) for _ in range(4)]
     return [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(said)]
 
 
 def started(model, port):
-    """The server, once it answers, and its port."""
     command = [sys.executable, "-m", "apportion", "policy", "serve", model, "--port", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     return server, int(server.stdout.readline().partition("http://")[2].split(":")[1])
@@ -60,18 +42,14 @@ def clients(port, numbers, answers):
     """A line an answer: the chat's number, seconds, tries, rewards; what ``answers`` holds is not asked again."""
 
     def ask(number):
-        body, began, tries, said = (
-            json.dumps({"dialogues": [{"messages": chat(number)}]}).encode(),
-            time.time(),
-            0,
-            None,
-        )
+        body = json.dumps({"dialogues": [{"messages": chat(number)}]}).encode()
+        began, tries, said = time.time(), 0, None
         while said is None:
             tries += 1
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/score", body, timeout=180) as response:
                     said = [turn["reward"] for turn in json.load(response)["dialogues"][0]["turns"]]
-            except OSError:
+            except (OSError, HTTPException):
                 time.sleep(1)
         with answers.open("a") as file:
             file.write(json.dumps([number, time.time() - began, tries, said]) + "\n")
@@ -91,7 +69,7 @@ def asked(model, local, count, folder, kill):
         while not all(path.exists() for _, _, path in work):
             time.sleep(0.1)
         [one.kill() for one in (server, *running[:2])]
-        running += [process(target=clients, args=one) for one in work[:2] if not server.wait() == 0]
+        running += [process(target=clients, args=one) for one in work[:2] if server.wait()]
         [one.start() for one in running[PROCESSES:]]
         server, _ = started(model, port)
     [one.join() for one in running]
@@ -107,13 +85,10 @@ def asked(model, local, count, folder, kill):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--requests", type=int, default=20, help="of each client")
-    requests = parser.parse_args().requests
+    requests = int(sys.argv[1]) if sys.argv[1:] else 20
     import torch
 
-    from apportion.reward_model.model import RewardModel
-    from apportion.reward_model.settings import RewardModelSettings
+    from apportion.reward_model import RewardModel, RewardModelSettings
 
     with tempfile.TemporaryDirectory() as model:
         local = RewardModel.new(RewardModelSettings(backbone="minilm", scoring="pooled"), width=768, seed=0)

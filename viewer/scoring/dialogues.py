@@ -82,8 +82,8 @@ def _dialogue(number: int, given: Any) -> Episode:
         return _of_messages(number, given["messages"], given)
     turns = [_turn(place, one) for place, one in enumerate(given["turns"])]
     target = given.get("target")
-    speaker = speaker_called(turns, target) if isinstance(target, str) else None
-    if speaker is None:
+    speaker = (speaker_called(turns, target) or target) if isinstance(target, str) else None
+    if speaker is None or all(turn.speaker != speaker for turn in turns):
         speakers = listed(list(dict.fromkeys(turn.speaker for turn in turns))) or "nobody"
         raise unusable(f"target {target!r} says nothing; there are {speakers}. Name one, or {' or '.join(PLACES)}.")
     return _episode(number, turns, speaker, given)

@@ -39,7 +39,7 @@ def serve_command(
     token = _token(token_env)
     if not is_loopback(host):
         _check_remote(host, allow_remote, token)
-    from apportion.pipeline.results.chosen_model import chosen_model
+    from apportion.pipeline.chosen_model import chosen_model
 
     folder = chosen_model(source)
     import torch

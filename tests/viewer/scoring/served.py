@@ -54,7 +54,7 @@ def scores_served(
 
 def ask(address: str, path: str, body: Any = None, **headers: str) -> Answer:
     """GET, or POST of ``body`` (text as it is, else as JSON)."""
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=600)
     sent = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request("GET" if body is None else "POST", path, sent, named)

@@ -111,7 +111,7 @@ def test_what_is_refused_is_told_with_what_is_allowed(server, path, body, status
 
 def test_a_body_without_a_length_is_read_to_the_limit(server):
     parts = (piece for piece in [b'{"dialogues": "', b"w" * 4000, b'"}'])
-    connection = http.client.HTTPConnection(server.removeprefix("http://"), timeout=60)
+    connection = http.client.HTTPConnection(server.removeprefix("http://"), timeout=600)
     connection.request("POST", "/score", parts, encode_chunked=True, headers={"Transfer-Encoding": "chunked"})
     response = connection.getresponse()
     assert response.status == 413 and b"more than 3,000 bytes" in response.read()

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.pipeline.results.chosen_model import chosen_model
+from apportion.pipeline.chosen_model import chosen_model
 
 
 def a_run(folder: Path, *models: str, **config: object) -> Path:
