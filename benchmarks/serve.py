@@ -39,8 +39,6 @@ def started(model, port):
 
 
 def clients(port, numbers, answers):
-    """A line an answer: the chat's number, seconds, tries, rewards; what ``answers`` holds is not asked again."""
-
     def ask(number):
         body = json.dumps({"dialogues": [{"messages": chat(number)}]}).encode()
         began, tries, said = time.time(), 0, None
@@ -60,7 +58,6 @@ def clients(port, numbers, answers):
 
 
 def asked(model, local, count, folder, kill):
-    """Tell what the clients met."""
     (server, port), process, began = started(model, 0), get_context("spawn").Process, time.time()
     work = [(port, range(i, count, PROCESSES), folder / f"{kill}{i}.jsonl") for i in range(PROCESSES)]
     running = [process(target=clients, args=one) for one in work]
@@ -80,8 +77,16 @@ def asked(model, local, count, folder, kill):
     waits, tries = sorted(1000 * row[1] for row in rows), max(row[2] for row in rows)
     p50, p99 = (round(waits[int(share * (len(waits) - 1))]) for share in (0.5, 0.99))
     more = {"lost": count - len({row[0] for row in rows}), "largest_difference": float(f"{apart:.1g}"), "load": load}
-    name = "serve, kill -9" if kill else "serve"
-    tell(name, count / seconds, "requests/s", p50_ms=p50, p99_ms=p99, most_tries=tries, requests=count, **more)
+    tell(
+        "serve, kill -9" if kill else "serve",
+        count / seconds,
+        "requests/s",
+        p50_ms=p50,
+        p99_ms=p99,
+        most_tries=tries,
+        requests=count,
+        **more,
+    )
 
 
 if __name__ == "__main__":
@@ -92,7 +97,7 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as model:
         local = RewardModel.new(RewardModelSettings(backbone="minilm", scoring="pooled"), width=768, seed=0)
-        torch.nn.init.normal_(local.head.last_weight)
+        torch.nn.init.normal_(local.head.last_weight, std=0.1)
         local.save_pretrained(model)
         for kill in (False, True):
             asked(model, local, requests * PROCESSES * THREADS, Path(model), kill)
