@@ -363,7 +363,7 @@ class RewardModel(nn.Module):
 
 
 def _said(messages: Sequence[Mapping[str, str]]) -> list[Said]:
-    turns = [_turn(number, message) for number, message in enumerate(messages, 1)]
+    turns = [chat_turn(number, message) for number, message in enumerate(messages, 1)]
     return said_in_chat(turn for turn in turns if turn is not None)
 
 
@@ -373,8 +373,11 @@ def _contexts(windows: tuple[Pair, ...], exact: bool) -> Tensor:
     return torch.from_numpy(embed_windows(minilm_beside(exact), windows))
 
 
-def _turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:
-    """Who says what in a message (None: the assistant); of a system message nothing."""
+def chat_turn(number: int, message: Mapping[str, str]) -> tuple[str | None, str] | None:
+    """Who says what in a message (None: the assistant); of a system message nothing.
+
+    Raises InputError: it has no role or content, or another role than user, assistant or system.
+    """
     role, content = message.get("role"), message.get("content")
     if role not in ROLES:
         raise InputError(f"message {number}: role {role!r}; allowed are {', '.join(ROLES)}. Correct or drop it.")

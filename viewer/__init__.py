@@ -5,7 +5,7 @@ HTML), `views` (what pages show), `comparisons` (two opinions held against each 
 one file a group of pages; `pages.links` says how a page is added), `auth` (token, cookie, Host, Origin, what pages may
 load), `connections` (how many, and for how long), `pseudonymize` (a copy of a run under other names), `bundle` (the
 pages as files, all but `label`), `app` (the application), `serve` (port, address, browser), `study` (the pages of a
-study with people: an application of its own).
+study with people: an application of its own), `scoring` (a reward model that programs ask: another).
 `templates/` are Jinja's, `static/` style sheets and scripts; `tokens.css` is that of all pages.
 
 Pages are made on the server and can be read without their scripts; nothing is inline and nothing is asked of another

@@ -1,4 +1,4 @@
-"""Who may ask the viewer for what: token, cookie, Host, Origin, size of a request; and what its pages may load.
+"""Who may ask a server of ours for what: token, cookie, Host, Origin, size of a request; what its pages may load.
 
 Recordings of people are behind these addresses. A page of another site may send requests here from the same browser,
 and a name of another site may be made to point here: so a request has to name this host, come from no other origin and
@@ -7,6 +7,8 @@ bring the cookie that the token was exchanged for.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
 import ipaddress
 import secrets
@@ -91,8 +93,12 @@ class Gate:
     Who may come in is for those that are made of it to say (`Guard`).
 
     ``is_host``: whether a Host header names this server. ``origins``: where forms come from, besides the address that
-    was asked for.
+    was asked for. ``most_body``: bytes of a request that are read.
     """
+
+    most_body = MOST_BODY
+    asked_by_pages = True
+    """Whether changes come from this server's own pages, as a browser tells by an Origin; programs send none."""
 
     def __init__(self, app: ASGIApp, is_host: Callable[[str], bool], origins: frozenset[str] = frozenset()) -> None:
         self.app, self.is_host, self.origins = app, is_host, origins
@@ -110,21 +116,21 @@ class Gate:
         if refused is not None:
             await refused(scope, receive, sender)
             return
-        await self.app(scope, _Limited(receive), sender)
+        await self.app(scope, _Limited(receive, self.most_body), sender)
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self.is_host(host):
-            return PlainTextResponse("This viewer is not called by that name.\n", 421)
+            return PlainTextResponse("This server is not called by that name.\n", 421)
         origins = headers.getlist("origin")
         if not {f"http://{host}", f"https://{host}", *self.origins}.issuperset(origins):
-            return PlainTextResponse("Another site's page may not ask this viewer.\n", 403)
-        if scope["method"] not in SAFE_METHODS and not origins:
-            return PlainTextResponse("A change has to come from a page of this viewer (no Origin).\n", 403)
+            return PlainTextResponse("Another site's page may not ask this server.\n", 403)
+        if scope["method"] not in SAFE_METHODS and not origins and self.asked_by_pages:
+            return PlainTextResponse("A change has to come from a page of this server (no Origin).\n", 403)
         length = headers.get("content-length", "0")
-        if not length.isascii() or not length.isdigit() or int(length) > MOST_BODY:
-            return PlainTextResponse(f"A request may hold {MOST_BODY:,} bytes at most.\n", 413)
+        if not length.isascii() or not length.isdigit() or int(length) > self.most_body:
+            return PlainTextResponse(f"A request may hold {self.most_body:,} bytes at most.\n", 413)
         return None
 
     def _entered(self, scope: Scope) -> Response | None:
@@ -161,25 +167,56 @@ class Guard(Gate):
         return response
 
 
+class TokenGate(Gate):
+    """The application that programs ask, behind a gate that wants ``token`` in each request; None: no token is needed.
+
+    It comes as ``Authorization: Bearer TOKEN``, or as the password of ``http://anybody:TOKEN@HOST/`` (Basic), for
+    clients that are told an address alone. Who brings it may call this server by any name.
+    """
+
+    asked_by_pages = False
+
+    def __init__(self, app: ASGIApp, is_host: Callable[[str], bool], token: str | None, most_body: int) -> None:
+        super().__init__(app, is_host if token is None else lambda host: True)
+        self._token, self.most_body = token, most_body
+
+    def _entered(self, scope: Scope) -> Response | None:
+        if self._token is None or _same(_brought(Headers(scope=scope).get("authorization", "")), self._token):
+            return None
+        text = "A token is needed: send `Authorization: Bearer TOKEN`, or ask http://any:TOKEN@HOST:PORT/.\n"
+        return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def _brought(authorization: str) -> str:
+    """The token in a header; an empty text where there is none."""
+    scheme, _, given = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        return given.strip() if scheme.lower() == "bearer" else ""
+    try:
+        return base64.b64decode(given.strip(), validate=True).decode().partition(":")[2]
+    except (binascii.Error, ValueError):
+        return ""
+
+
 NOT_LAST = Markup("<p>This is not the viewer that was started last.</p>")
 ADVICE = Markup("<p>Open the address that <code>apportion view</code> has printed: its token lets this browser in.</p>")
 AGAIN = Markup('<p>A link from another page led here? <a href="">Open it again</a>.</p>')
 
 
 class TooLargeError(Exception):
-    """More than `MOST_BODY` came, whatever the header said."""
+    """More came than a request may hold, whatever the header said."""
 
 
 class _Limited:
     """A request's body, read up to the limit."""
 
-    def __init__(self, receive: Receive) -> None:
-        self.receive, self.read = receive, 0
+    def __init__(self, receive: Receive, most: int) -> None:
+        self.receive, self.read, self.most = receive, 0, most
 
     async def __call__(self) -> Message:
         message = await self.receive()
         self.read += len(message.get("body", b""))
-        if self.read > MOST_BODY:
+        if self.read > self.most:
             raise TooLargeError
         return message
 

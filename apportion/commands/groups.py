@@ -12,7 +12,7 @@ from apportion.commands.refine.instances import instances_command
 from apportion.commands.refine.persuasion import persuasion_command
 from apportion.commands.refine.train import refiner_command
 from apportion.commands.shared.in_order import CommandsInOrder
-from apportion.commands.view import label_serve, labels
+from apportion.commands.view import label_serve, labels, score_serve
 from apportion.commands.world import deduction
 from apportion.commands.world.annotate import expert_command
 from apportion.commands.world.judge import evaluate_command
@@ -45,7 +45,13 @@ for _command in (tables_savoir_command, tables_people_command, tables_stackelber
 policy_group = _group(
     "policy",
     "Sample responses of policies, compare them, merge adapters into a whole model; score turns by a reward model.",
-    (generate.generate_command, compare.compare_command, export.merge_command, score.score_command),
+    (
+        generate.generate_command,
+        compare.compare_command,
+        export.merge_command,
+        score.score_command,
+        score_serve.serve_command,
+    ),
 )
 world_group = _group(
     "world",
