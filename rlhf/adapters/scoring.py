@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike, NDArray
@@ -30,18 +31,21 @@ class RecordedRewards:
     """The rewards that a run gave the turns of its corpus: for conversations that are recorded, not for new ones.
 
     ``rows``: As `apportion export --for` writes them: ``prompt`` (messages), ``answers`` (what the credited speaker
-    said from there on) and ``turn_rewards``. Raises InputError: a row without these.
+    said from there on) and ``turn_rewards``. Where several have the same words, their mean counts. Raises InputError: a
+    row without these.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._paid: dict[Key, float] = {}
+        paid: dict[Key, list[float]] = {}
         for number, row in enumerate(rows, 1):
             for name in COLUMNS:
                 if not isinstance(row.get(name), Sequence) or not row[name]:
                     raise InputError(
                         f"row {number}: no {name}; `apportion export --for` writes {', '.join(COLUMNS)} in every row."
                     )
-            self._paid[(*_spoken(row["prompt"]), ("assistant", row["answers"][0]))] = float(row["turn_rewards"][0])
+            said = (*_spoken(row["prompt"]), ("assistant", row["answers"][0]))
+            paid.setdefault(said, []).append(float(row["turn_rewards"][0]))
+        self._paid = {said: fmean(rewards) for said, rewards in paid.items()}
 
     def turns(self, prompts: Sequence[Completion], completions: Sequence[Completion]) -> list[TurnRewards]:
         """The stored rewards. Raises InputError: a turn that the record does not have."""

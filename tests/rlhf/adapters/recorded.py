@@ -22,8 +22,8 @@ TEMPLATE = (
 
 def said(*texts: str) -> list[dict[str, Any]]:
     """Turns of the policy, with the other side's words in between."""
-    messages = [[{"role": "user", "content": HEARD}, {"role": "assistant", "content": text}] for text in texts]
-    return sum(messages, [])[1:]
+    heard = {"role": "user", "content": HEARD}
+    return [message for text in texts for message in (heard, {"role": "assistant", "content": text})][1:]
 
 
 def rows() -> list[dict[str, Any]]:
