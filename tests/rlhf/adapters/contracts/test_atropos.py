@@ -1,6 +1,7 @@
 """Atropos 0.4.0's own server takes a group, and a trainer gets it with the advantages of its tokens."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,8 @@ pytest.importorskip("atroposlib", reason="needs the trainers' environment: `make
 from atroposlib.api.server import ScoredData, app
 from fastapi.testclient import TestClient
 
-from apportion.rlhf.adapters.atropos import IGNORED, scored_group
-from apportion.rlhf.adapters.scoring import scorer
+from apportion.rlhf.adapters.atropos import IGNORED
+from tests.docs.pages import fenced
 from tests.rlhf.adapters.recorded import CREDIT, PROMPT, ROLLOUTS, said, write
 
 pytestmark = pytest.mark.trainers
@@ -25,7 +26,10 @@ def test_a_group_goes_through_the_server(tmp_path: Path) -> None:
     tokens = [[5, 6, 7, 8, 9, 10]] * 2
     masks = [[IGNORED, 6, 7, IGNORED, IGNORED, 10], [IGNORED, 6, IGNORED, 8, 9, 10]]
     completions = [said(*texts) for texts in ROLLOUTS]
-    group = scored_group(scorer(write(tmp_path)), [PROMPT] * 2, completions, tokens, masks)
+    names: dict[str, Any] = {"prompts": [PROMPT] * 2, "completions": completions, "tokens": tokens, "masks": masks}
+    *_, block = fenced("docs/guides/trainers.md", "python")
+    exec(block.replace("MODEL", write(tmp_path)), names)
+    group = names["group"]
     assert ScoredData(**group).advantages == group["advantages"]
     client = TestClient(app)
     assert client.post("/register", json=RUN).status_code == 200

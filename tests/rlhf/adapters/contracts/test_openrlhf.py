@@ -14,6 +14,7 @@ pytest.importorskip("openrlhf", reason="needs the trainers' environment: `make t
 from openrlhf.datasets.prompts_dataset import preprocess_data
 from openrlhf.utils.agent import SingleTurnAgentExecutor
 
+from tests.docs.pages import fenced
 from tests.rlhf.adapters.recorded import PROMPT, tokenizer, write
 
 pytestmark = pytest.mark.trainers
@@ -35,10 +36,8 @@ class EngineDouble:
 def test_the_executor_pays_by_the_file(answer: str, paid: float | None, longest: int, tmp_path: Path) -> None:
     """A prompt that is too long is cut by OpenRLHF; what was not recorded is logged by it, and has no reward."""
     file = tmp_path / "reward.py"
-    file.write_text(
-        "from apportion.rlhf.adapters.openrlhf import reward_function\n"
-        f"reward_func = reward_function({write(tmp_path)!r})\n"
-    )
+    block, *_ = fenced("docs/guides/trainers.md", "python")
+    file.write_text(block.replace("MODEL", write(tmp_path)))
     row = {"input": PROMPT, "label": json.dumps({"prompt": PROMPT})}
     prompt, label = preprocess_data(row, None, "input", "label", tokenizer().apply_chat_template)
     executor = SingleTurnAgentExecutor([str(file)])

@@ -10,6 +10,7 @@ pytest.importorskip("skyrl_gym", reason="needs the trainers' environment: `make 
 import skyrl_gym
 from skyrl_gym.envs.registration import deregister
 
+from tests.docs.pages import fenced
 from tests.rlhf.adapters.recorded import HEARD, PROMPT, ROLLOUTS, write
 
 pytestmark = pytest.mark.trainers
@@ -17,7 +18,8 @@ pytestmark = pytest.mark.trainers
 
 @pytest.mark.parametrize(("texts", "rewards"), ROLLOUTS.items())
 def test_each_step_is_paid_as_its_turn(texts: tuple[str, ...], rewards: tuple[float, ...], tmp_path: Path) -> None:
-    skyrl_gym.register("apportion", "apportion.rlhf.adapters.skyrl:DialogueEnv", {"source": write(tmp_path)})
+    _, block, _ = fenced("docs/guides/trainers.md", "python")
+    exec(block.replace("MODEL", write(tmp_path)), {})
     try:
         extras: dict[str, Any] = {"extra_info": {"replies": [HEARD]}}
         env = skyrl_gym.make("apportion", env_config={}, extras=extras)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,17 +14,19 @@ import torch
 
 pytest.importorskip("verl", reason="needs the trainers' environment: `make test-trainers`")
 
+import hydra
 from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl import DataProto
-from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, DictConfigWrap
+from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, DictConfigWrap, ToolListWrap
 from verl.trainer.ppo.ray_trainer import compute_advantage
 from verl.trainer.ppo.reward import load_reward_manager
 from verl.utils.dataset.rl_dataset import RLHFDataset
 from verl.workers.rollout.replica import TokenOutput
 
 from apportion.rlhf.adapters.verl import ESTIMATOR
-from apportion.rlhf.adapters.verl_loop import DialogueLoop, TurnRewardsOutput
+from apportion.rlhf.adapters.verl_loop import TurnRewardsOutput
+from tests.docs.pages import indented
 from tests.rlhf.adapters.recorded import CREDIT, HEARD, PROMPT, ROLLOUTS, tokenizer, write
 
 pytestmark = pytest.mark.trainers
@@ -46,10 +49,14 @@ class ServerDouble:
 def played(source: str, server: ServerDouble, room: int = 64, **more: Any) -> TurnRewardsOutput:
     async def run() -> TurnRewardsOutput:
         sizes = {"actor_rollout_ref": {"rollout": {"prompt_length": 64, "response_length": room}}}
-        loop = DialogueLoop(
-            trainer_config=DictConfigWrap(OmegaConf.create(sizes)), server_manager=server, tokenizer=tokenizer(),
-            processor=None, dataset_cls=RLHFDataset, data_config=DictConfigWrap(OmegaConf.create({})), source=source,
-            **more,
+        (named,) = re.findall(
+            r"^echo '(.*)' > loop.yaml$", "\n".join(indented("docs/guides/trainers.md")), re.MULTILINE
+        )
+        (config,) = OmegaConf.create(named.replace("MODEL", source))
+        loop = hydra.utils.instantiate(
+            {**config, **more}, trainer_config=DictConfigWrap(OmegaConf.create(sizes)), server_manager=server,
+            tokenizer=tokenizer(), processor=None, hf_model_type=None, dataset_cls=RLHFDataset,
+            data_config=DictConfigWrap(OmegaConf.create({})), tools=ToolListWrap([]),
         )  # fmt: skip
         row = {"raw_prompt": PROMPT, "extra_info": {"replies": [HEARD]}}
         return await loop.run({"logprobs": True}, **row)
