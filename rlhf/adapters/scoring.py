@@ -52,7 +52,7 @@ class RecordedRewards:
         return [self._turns(_spoken(p), _spoken(c, "assistant")) for p, c in zip(prompts, completions, strict=True)]
 
     def _turns(self, said: Key, completion: Key) -> TurnRewards:
-        rewards = []
+        rewards = list[float]()
         for line in completion:
             said = (*said, line)
             if line[0] == "assistant":
