@@ -14,7 +14,7 @@ SLOW ?= $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
 BROWSER ?= tests/viewer/browser
 DAGS ?= tests/dags
 DEEPSPEED ?= tests/rlhf/policy/test_sharding.py
-OPENRLHF := tests/viewer/scoring/test_openrlhf.py
+TRAINERS ?= tests/rlhf/adapters/contracts
 # Images of machines may forbid Python to keep what it has compiled: every process would compile us anew, a second each.
 unexport PYTHONDONTWRITEBYTECODE
 # torch comes by pip, which may be told of a build for CPUs. The rest comes by uv, in seconds instead of minutes, or by
@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 install = $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || $(1)/bin/python $(PIP) $(2)
 
-.PHONY: demo mesh test test-slow test-dags test-deepspeed test-openrlhf test-wheel test-browser test-all lint docs lock lock-check sbom setup clean
+.PHONY: demo mesh test test-slow test-dags test-deepspeed test-trainers test-wheel test-browser test-all lint docs lock lock-check sbom setup clean
 
 demo: mesh
 	$(BIN)/apportion demo
@@ -40,8 +40,9 @@ test-dags: .venv-airflow/.ready .venv-prefect/.ready
 test-deepspeed: .venv-deepspeed/.ready
 	.venv-deepspeed/bin/python -m pytest -m deepspeed $(DEEPSPEED)
 
-test-openrlhf: .venv-openrlhf/.ready
-	$(BIN)/python -m pytest -m slow $(OPENRLHF)
+# Our adapters in the code of other people's trainers.
+test-trainers: .venv-trainers/.ready
+	.venv-trainers/bin/python -m pytest -m trainers $(TRAINERS)
 
 # The wheel by itself: built, installed in an empty environment outside of this folder, the demo run there.
 test-wheel: $(VENV)/.ready
@@ -55,7 +56,7 @@ test-browser: $(VENV)/.ready
 	$(BIN)/python -m pytest $(PARALLEL) -m browser -rs $(BROWSER)
 
 # Everything, in about an hour on two cores: run it before an issue is called resolved.
-test-all: test lint .venv-openrlhf/.ready test-slow test-wheel test-dags test-deepspeed test-browser
+test-all: test lint test-slow test-wheel test-dags test-deepspeed test-trainers test-browser
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -121,14 +122,14 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 	.venv-deepspeed/bin/python -m pip check
 	touch $@
 
-# OpenRLHF's client, not what it trains with: of 28 requirements these are what its HTTP needs beside torch.
-.venv-openrlhf/.ready: | $(VENV)/.ready
-	$(PYTHON) -m venv --clear .venv-openrlhf
-	.venv-openrlhf/bin/python $(PIP) --no-deps openrlhf==0.11.2
-	.venv-openrlhf/bin/python $(PIP) aiohttp==3.14.5 pylatexenc==2.11
+# The trainers without what they never import here: all of them at once, in seconds.
+.venv-trainers/.ready: constraints-trainers.txt | $(VENV)/.ready
+	$(PYTHON) -m venv --clear .venv-trainers
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
-	  > "$$(.venv-openrlhf/bin/python $(PURELIB))/apportion.pth"
+	  > "$$(.venv-trainers/bin/python $(PURELIB))/apportion.pth"
+	$(BIN)/uv pip install --quiet --no-deps --python .venv-trainers/bin/python -r $< || \
+	  .venv-trainers/bin/python $(PIP) --no-deps -r $<
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed .venv-openrlhf build dist site docs/reference *.egg-info
+	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed .venv-trainers build dist site docs/reference *.egg-info

@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from apportion.credit import turns_of
 from apportion.foundation.errors import InputError
 from apportion.reward_model.history_windows import Said, said_in_chat
 from apportion.reward_model.model import RewardModel
@@ -25,6 +29,15 @@ class TurnRewards(NamedTuple):
 
     advantage: tuple[float, ...]
     of_message: tuple[int, ...]
+
+    @property
+    def paid(self) -> tuple[float, ...]:
+        """The advantages; of one who said nothing, of the tokens that it wrote: one turn, paid 0."""
+        return self.advantage or (0.0,)
+
+    def turn_of(self, model_tokens: ArrayLike) -> NDArray[np.int64]:
+        """`apportion.credit.turns_of`, where each assistant message is one run of tokens; raises as that."""
+        return turns_of(model_tokens, self.of_message or (0,))
 
 
 class _Line(NamedTuple):

@@ -19,12 +19,17 @@ from apportion.commands.shared.places import unwritable
     "--format",
     "kind",
     type=click.Choice(["eaf", "textgrid", "dataset"]),
-    required=True,
     help="ELAN, Praat, or a Hugging Face dataset of messages and rewards.",
+)
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(["verl", "openrlhf", "skyrl", "atropos", "prime-rl", "nemo-rl", "rllm"]),
+    help="In place of --format: prompts and turn rewards in this trainer's columns.",
 )
 @click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The folder for the files.")
 @click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this session; may be given again.")
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="Only this method's rewards (dataset).")
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="Only this method's rewards (dataset, --for).")
 @click.option(
     "--corpus", type=click.Path(path_type=Path), help="The run's corpus, where RUN_OR_CONFIG is a run folder."
 )
@@ -32,7 +37,8 @@ from apportion.commands.shared.places import unwritable
 @json_option(quiet=True)
 def export_command(
     source: Path,
-    kind: str,
+    kind: str | None,
+    target: str | None,
     out: Path,
     sessions: tuple[str, ...],
     methods: tuple[str, ...],
@@ -40,7 +46,7 @@ def export_command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write one ELAN (.eaf) or Praat (.TextGrid) file a session, or a run's rewards as a dataset for other trainers.
+    """Write one ELAN (.eaf) or Praat (.TextGrid) file a session, or a run's rewards for other trainers.
 
     A tier a speaker holds the utterances, a tier a person and feature the behaviour, a tier a rater and window the
     descriptors. RUN_OR_CONFIG is the configuration of a finished run, or its folder together with --corpus. Exit
@@ -50,12 +56,17 @@ def export_command(
     from apportion.pipeline.results.annotation_files import ExportReport, export_run
     from apportion.pipeline.results.dataset import DatasetReport, export_dataset
     from apportion.pipeline.results.run_folder import open_run
+    from apportion.pipeline.results.trainer_rows import export_rows
 
-    if methods and kind != "dataset":
+    if (kind is None) == (target is None):
+        raise click.UsageError("give --format (eaf, textgrid, dataset) or --for TRAINER, one of the two.")
+    if methods and not target and kind != "dataset":
         raise click.UsageError(f"--method goes with --format dataset, not with {kind}.")
     run = open_run(source, corpus)
     report: ExportReport | DatasetReport
-    if kind == "dataset":
+    if target:
+        report = export_rows(run, target, out, methods, sessions, force)
+    elif kind == "dataset":
         report = export_dataset(run, out, methods, sessions, force)
     else:
         with StageProgress(quiet=as_json) as progress:

@@ -28,11 +28,14 @@ class DatasetReport:
     written: list[Path] = field(default_factory=list)
     unchanged: list[Path] = field(default_factory=list)
     refused: list[Path] = field(default_factory=list)
+    kind: str = "dataset"
+    following: str = ""
+    """What comes next; of a dataset, how it is read."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for ``--json``."""
         return {
-            "format": "dataset",
+            "format": self.kind,
             "out": str(self.out),
             "rows": self.rows,
             "written": [str(path) for path in self.written],
@@ -49,7 +52,7 @@ class DatasetReport:
             names = ", ".join(path.name for path in self.refused)
             lines.append(f"kept: {names}, which differ from what would be written. Use --force, or another --out.")
         if not self.refused:
-            lines.append(f'next: datasets.load_dataset("{self.out}")')
+            lines.append(f"next: {self.following}" if self.following else f'next: datasets.load_dataset("{self.out}")')
         return "\n".join(lines)
 
 
@@ -66,8 +69,8 @@ def export_dataset(
 
     Raises InputError: The run has no rewards, or not of that method or session; the folder cannot be written to.
     """
-    rows = _rows(run, methods, set(session_ids))
-    splits = _splits(run)
+    rows = reward_rows(run, methods, set(session_ids))
+    splits = read_splits(run)
     by_split: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_split.setdefault(splits.get(row["session_id"], NOT_SPLIT), []).append(row)
@@ -84,7 +87,8 @@ def export_dataset(
     return report
 
 
-def _rows(run: RunFolder, methods: Sequence[str], session_ids: set[str]) -> list[dict[str, Any]]:
+def reward_rows(run: RunFolder, methods: Sequence[str], session_ids: set[str]) -> list[dict[str, Any]]:
+    """The rows of `export_dataset`; raises as that where a run has no such rewards."""
     rewards = _read(run, "rewards", [*REWARDS.key, "reward"])
     present = sorted({row["method"] for row in rewards})
     for method in methods:
@@ -146,7 +150,8 @@ def _message(turn: Turn, episode: Episode) -> dict[str, str]:
     return {"role": user, "content": f"{turn.speaker}: {' '.join(turn.text.split())}"}
 
 
-def _splits(run: RunFolder) -> dict[str, str]:
+def read_splits(run: RunFolder) -> dict[str, str]:
+    """The split of each session."""
     return {row["session_id"]: row["split"] for row in _read(run, "splits", SPLITS.arrow.names)}
 
 

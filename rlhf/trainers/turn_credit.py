@@ -10,7 +10,7 @@ import torch
 from accelerate.utils import gather_object
 from trl import GRPOTrainer
 
-from apportion.credit import leave_one_out, spread_credit, turns_of
+from apportion.credit import leave_one_out, spread_credit
 from apportion.foundation.errors import InputError
 from apportion.reward_model.trl_reward import TurnRewards
 
@@ -65,13 +65,13 @@ class TurnCreditGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         if not self.turn_weight or size < 2:  # One alone, as an evaluation may have it, is compared with nothing.
             return output
         # The groups of all processes: which ones share one is TRL's matter.
-        rewards: list[tuple[float, ...]] = gather_object([of.advantage or (0.0,) for of in self._turns])
+        rewards: list[tuple[float, ...]] = gather_object([of.paid for of in self._turns])
         groups = [rewards[start : start + size] for start in range(0, len(rewards), size)]
         credit = [of for group in groups for of in leave_one_out(group, self.turn_gamma)]
         first = self.accelerator.process_index * len(self._turns)
         said = output["completion_mask"] * output.get("tool_mask", 1)
         rows = [
-            spread_credit(paid, turns_of(mask, turns.of_message or (0,)))
+            spread_credit(paid, turns.turn_of(mask))
             for paid, turns, mask in zip(credit[first:], self._turns, said.cpu().numpy(), strict=False)
         ]
         whole = output["advantages"]

@@ -26,20 +26,6 @@ target = "score"
 """
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dataset")
-    write_small_corpus(folder / "corpus", sessions=24)
-    run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
-    return folder
-
-
-@pytest.fixture
-def folder(made, tmp_path):
-    shutil.copytree(made, tmp_path / "made")
-    return tmp_path / "made"
-
-
 def export(capsys, *arguments):
     code = 0
     try:

@@ -2,22 +2,17 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.behaviour.command import ROOT
 from tests.viewer.scoring.served import chat, scores_served, tiny_model
 
-PYTHON = ROOT / ".venv-openrlhf" / "bin" / "python"
+pytest.importorskip("openrlhf", reason="needs the trainers' environment: `make test-trainers`")
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not PYTHON.is_file(), reason="no OpenRLHF here: `make .venv-openrlhf/.ready` installs its client"
-    ),
-]
+pytestmark = pytest.mark.trainers
 
 
 @pytest.mark.parametrize("token", [None, "s3cret-of-sixteen"])
@@ -27,7 +22,7 @@ def test_its_client_is_paid_what_the_model_says(tmp_path, token):
     with scores_served(model, token=token) as (address, serving):
         serving.batches.start()
         called = address.replace("//", f"//any:{token}@") if token else address
-        command = [str(PYTHON), str(Path(__file__).with_name("openrlhf_client.py")), f"{called}/openrlhf"]
+        command = [sys.executable, str(Path(__file__).with_name("openrlhf_client.py")), f"{called}/openrlhf"]
         done = subprocess.run(command, input=json.dumps(talks), capture_output=True, text=True, check=True)
     paid = json.loads(done.stdout.splitlines()[-1])
     said = [[("AB"[i % 2], one["content"]) for i, one in enumerate(talk)] for talk in talks]
