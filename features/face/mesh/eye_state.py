@@ -59,5 +59,5 @@ def eye_states(times_s: Sequence[float], openings: Floats, lifts: Floats, smiles
     closed = sure & (steady < CLOSED_BELOW) & ~squint
     lowered = sure & (steady >= LOWERED_FROM) & ~squint
     either = resting & ~(closed | lowered | squint)
-    told = (np.where(known, state, np.nan) for state in (closed, lowered, either))
-    return EyeStates(*told, down, short)
+    shown, lower, unsure = (np.where(known, state, np.nan) for state in (closed, lowered, either))
+    return EyeStates(shown, lower, unsure, down, short)
