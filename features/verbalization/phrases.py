@@ -22,6 +22,8 @@ from apportion.features.verbalization.zscore import NormalizedFeature, beside_us
 
 AS_USUAL = "as usual"
 NOT_SEEN = "face not seen"
+OTHERWISE = 1 / 3
+"""Share of what lies near a border that another encoder or frame rate may tell otherwise (docs/evidence/features.md)."""
 TIMES = {1: "", 2: " twice"}
 
 
@@ -113,7 +115,7 @@ def _share(name: str, words: TimeFraction, observed: NormalizedFeature, threshol
     if trust == "at least" and change is not None and change < 0:
         change = None
     plain = _plain(name, words, mean, observed, thresholds)
-    either = observed.mean(words.border[0]) or 0.0 if words.border else 0.0
+    either = OTHERWISE * (observed.mean(words.border[0]) or 0.0) if words.border else 0.0
     unknown = observed.unknown_share(thresholds)
     least, most = (
         None if trust == "relative" else _level(words, m, unknown, thresholds) for m in (mean - either, mean + either)

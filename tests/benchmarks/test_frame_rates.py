@@ -11,7 +11,7 @@ NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("on_screen", "border", "told"), [(1.0, 0.0, 0.0), (0.2, 0.0, 1.0), (0.7, 0.2, NAN), (NAN, 0.0, NAN)]
+    ("on_screen", "border", "told"), [(1.0, 0.0, 0.0), (0.2, 0.0, 1.0), (0.65, 0.3, NAN), (NAN, 0.0, NAN)]
 )
 def test_words_look_away_or_do_not_or_are_not_sure(on_screen, border, told):
     cells = {(0, "gaze_on_screen"): on_screen, (0, "gaze_border"): border}

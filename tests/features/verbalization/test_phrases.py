@@ -121,10 +121,10 @@ def test_about_the_border_of_looking_away_neither_is_told():
     def say(on_screen: float, border: float) -> str | None:
         return _say(usual={}, gaze_on_screen=on_screen, gaze_border=border)
 
-    assert say(0.9, 0.2) is None and say(0.3, 0.2) == "looks away half the time"
-    assert say(0.7, 0.2) == say(0.5, 0.2) == say(1.0, 1.0) == "about the border of looking away"
+    assert say(0.9, 0.3) is None and say(0.4, 0.3) == "looks away half the time"
+    assert say(0.65, 0.3) == say(0.55, 0.3) == say(0.7, 1.0) == "about the border of looking away"
     # Of two levels the one that holds in any case.
-    assert say(0.2, 0.3) == "looks away half the time" and say(0.0, 0.05) == "looks away throughout"
+    assert say(0.2, 0.3) == "looks away half the time" and say(0.0, 0.15) == "looks away throughout"
 
 
 def test_eyes_that_look_away_under_a_head_to_the_front_look_aside():
