@@ -23,7 +23,7 @@ from apportion.features.verbalization.zscore import NormalizedFeature, beside_us
 AS_USUAL = "as usual"
 NOT_SEEN = "face not seen"
 OTHERWISE = 1 / 3
-"""Share of what lies near a border that another encoder or frame rate may tell otherwise (docs/evidence/features.md)."""
+"""Share of what lies near a border that another encoder or frame rate tells otherwise (docs/evidence/features.md)."""
 TIMES = {1: "", 2: " twice"}
 
 
