@@ -6,6 +6,8 @@ Each real clip is written anew at 10 to 120 pictures a second, at a variable rat
 half its size; the pictures are those of the clip, repeated or left out. For each: share of the time smiling and looking
 at the screen over the clip, and flags (at least half the time) of windows of 2 s, a second apart. One line a variant,
 one a clip with the largest difference between any two. Aim: means within 0.05, flags equal in 97 % of windows.
+At the end what the words say of looking away (from `away_half_fraction` on, or about the border) in the windows of all
+clips: how many are sure, and how often two variants agree that are both sure. Aim: 85 %, 97 %.
 Beside it the noise of one look: how much the smile score differs between the variants of 10, 30, 60 and 120 pictures a
 second, which are looked at at the same moments and show the same pictures, each encoded anew.
 ``--looks`` sets how often a second pictures, smile and gaze are looked at, ``--deblock`` has the decoder apply its
@@ -18,6 +20,7 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,10 @@ import numpy as np
 
 from apportion.corpus.session import Media, Session, Turn
 from apportion.features.extract import extract_session
-from apportion.features.settings import FeatureSettings
+from apportion.features.settings import DescriptorThresholds, FeatureSettings
+from apportion.features.verbalization.phrases import in_words
+from apportion.features.verbalization.zscore import Measure, NormalizedFeature
+from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell
 
 CLIPS = {
@@ -45,13 +51,14 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "half size": {"shrink": 2},
 }
 FEATURES = ("smile", "gaze_on_screen")
+BORDER = "gaze_border"
 WINDOW_S, HOP_S = 2.0, 1.0
 WHOLE = -1
 """The turn that is the clip."""
 SAME_MOMENTS = tuple(f"{rate} pictures a second" for rate in (10, 30, 60, 120))
 """Variants whose first picture of every tenth of a second is the same picture of the clip."""
 TICKS = 12800
-NEAR, ALIKE = 0.05, 0.97
+NEAR, ALIKE, SURE = 0.05, 0.97, 0.85
 Film = Sequence[tuple[float, Any]]
 Cells = dict[tuple[int, str], float]
 Scores = dict[float, float]
@@ -108,14 +115,35 @@ def measure(path: Path, settings: FeatureSettings, length_s: float) -> tuple[Cel
     cells = {
         (row["turn"], row["feature"]): np.nan if row["mean"] is None else row["mean"]
         for row in means.to_pylist()
-        if row["window"] == "during" and row["feature"] in FEATURES
+        if row["window"] == "during" and row["feature"] in (*FEATURES, BORDER)
     }
     looks = [row for row in frames.to_pylist() if row["feature"] == "smile_score"]
     return cells, {round(row["time_s"], 1): row["value"] for row in looks}
 
 
-def compare(clip: Path, length_s: float, settings: FeatureSettings, folder: Path) -> None:
-    """Print what one clip's variants tell, and how far they are apart."""
+def looks_away(cells: Cells, turn: int) -> float:
+    """1 where the words say so of a window, 0 where they do not, NaN where it is about the border or unseen."""
+    names = ("gaze_on_screen", BORDER)
+    seen = {name: Measure(value, 1.0) for name in names if np.isfinite(value := cells.get((turn, name), np.nan))}
+    words = in_words(NormalizedFeature(seen, {}, detector="mesh"), DescriptorThresholds())
+    return np.nan if "gaze_on_screen" not in seen or "border" in (words or "") else float(words is not None)
+
+
+def tell_sure(told: Sequence[Floats], detector: str) -> None:
+    """Print how many windows are sure, and how alike, of ``told``: a clip's `looks_away` [V, W] of V variants."""
+    sure = np.concatenate([np.isfinite(one).ravel() for one in told])
+    alike = []
+    for windows in told:
+        for one, other in combinations(windows, 2):
+            both = np.isfinite(one) & np.isfinite(other)
+            alike += (one == other)[both].tolist()
+    reached = bool(sure.mean() >= SURE and np.mean(alike) >= ALIKE)
+    told_of = {"windows_sure": round(float(sure.mean()), 3), "windows": len(sure), "reached": reached}
+    tell("looking away in words, windows alike", float(np.mean(alike)), "of both sure", detector=detector, **told_of)
+
+
+def compare(clip: Path, length_s: float, settings: FeatureSettings, folder: Path) -> Floats:
+    """Print what one clip's variants tell, and how far they are apart; returns `looks_away` [variants, windows]."""
     film = pictures(clip, length_s)
     measured = {
         name: measure(write(film, folder / f"{clip.stem}-{number}.mp4", **how), settings, length_s)
@@ -149,6 +177,8 @@ def compare(clip: Path, length_s: float, settings: FeatureSettings, folder: Path
     border = float(np.mean((table >= enough).any(axis=0) & (table < enough).any(axis=0)))
     told = {"mean_score": round(float(table.mean()), 2), "moments": len(moments), "on_both_sides": round(border, 3)}
     tell(f"{clip.name} smile score of one look, sd", spread, "score", detector=settings.detector, **told)
+    turns = range(windows.shape[1])
+    return np.array([[looks_away(cells, turn) for turn in turns] for cells in found.values()])
 
 
 def main(shared: Path, detector: str, looks_hz: float, deblock: bool, clips: Sequence[str]) -> None:
@@ -162,8 +192,8 @@ def main(shared: Path, detector: str, looks_hz: float, deblock: bool, clips: Seq
         skip_unused_frames=not deblock,
     )
     with tempfile.TemporaryDirectory() as temporary:
-        for name in clips:
-            compare(shared / "media" / name, CLIPS[name], settings, Path(temporary))
+        told = [compare(shared / "media" / name, CLIPS[name], settings, Path(temporary)) for name in clips]
+    tell_sure(told, detector)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from benchmarks.planted_nods import face_in
 
 COLUMNS = ("file", "t_s", "smile", "faces_camera")
 NOT_SEEN = "not seen"
+NOT_OPEN = ("eyes_lowered", "eyes_closed", "eyes_down_or_closed")
 LEFT_OUT = ("unclear", "differ")
 """What a viewer could not tell, and what two viewers tell differently."""
 DRAWS, SEED = 2000, 0
@@ -73,8 +74,8 @@ def says_smile(face: FaceMeasures, t_s: float) -> str:
 
 
 def says_faces_camera(face: FaceMeasures, t_s: float) -> str:
-    """yes, no (away, or closed eyes where the back-end tells them) or not seen."""
-    if value_at(face.series.get("eyes_closed"), t_s) == 1.0:
+    """yes, no (away, or eyes that are not open where the back-end tells them) or not seen."""
+    if any(value_at(face.series.get(name), t_s) == 1.0 for name in NOT_OPEN):
         return "no"
     value = value_at(face.series["gaze_on_screen"], t_s)
     return NOT_SEEN if value != value else "yes" if value >= 0.5 else "no"

@@ -138,14 +138,17 @@ class TimeFraction:
 
     ``levels`` are pairs of a threshold's name and what is added to ``plain`` from there on, the least first. ``weak``
     stands for ``plain`` where the feature ``NAME_strength`` has a mean below the threshold ``weak_NAME``. ``absent``
-    says that the words are about the rest of the time (gaze is measured on the screen, told off it). Lower ``place``
-    is said first. ``trust`` is by back-end.
+    says that the words are about the rest of the time (gaze is measured on the screen, told off it). ``aside`` is a
+    feature and the words for ``plain`` where it takes the larger part of that; ``border`` a feature, the share that may
+    be otherwise, and what is said where that decides. Lower ``place`` is said first. ``trust`` is by back-end.
     """
 
     plain: str
     levels: tuple[tuple[str, str], ...]
     weak: str | None = None
     absent: bool = False
+    aside: tuple[str, str] | None = None
+    border: tuple[str, str] | None = None
     place: int = 1
     trust: Mapping[str, Trust] = field(default_factory=dict)
 
@@ -206,6 +209,7 @@ class Feature:
 HALF, MOST, THROUGHOUT = "half the time", "most of the time", "throughout"
 _ALL = ("throughout_fraction", THROUGHOUT)
 _EXPRESSION = (("expression_half_fraction", HALF), ("expression_most_fraction", MOST), _ALL)
+_LIDS = (("eyes_closed_part_fraction", "part of the time"), ("eyes_closed_most_fraction", MOST), _ALL)
 _ROUGHNESS = Relative(
     "voice much steadier than usual",
     "voice steadier than usual",
@@ -283,6 +287,8 @@ _ROWS = (
             "looks away",
             (("away_half_fraction", HALF), ("away_most_fraction", MOST), _ALL),
             absent=True,
+            aside=("eyes_aside", "looks aside"),
+            border=("gaze_border", "about the border of looking away"),
             place=0,
             trust={"haar": "none", "mesh": "at least", "yunet": "at least"},
         ),
@@ -311,15 +317,17 @@ _ROWS = (
     _rate("nod_yes_per_min", "nods a minute", repeats="nod_yes"),
     _rate("nod_no_per_min", "shakes a minute", repeats="nod_no"),
     # Lids, brows and mouth are unobserved where the back-end does not tell them.
+    Feature("gaze_border", "face", "of the time", "about the border of looking away, share", common=False),
+    # One state of the eyes: open where none of these is.
+    Feature("eyes_aside", "face", "of the time", "eyes aside under a head to the front, share", common=False),
+    _share("eyes_lowered", "looks down", TimeFraction("looks down", _LIDS, place=0), common=False, drawn=True),
+    _share("eyes_closed", "eyes closed", TimeFraction("eyes closed", _LIDS, place=0), common=False, drawn=True),
     _share(
-        "eyes_closed",
-        "eyes closed",
-        TimeFraction(
-            "eyes closed",
-            (("eyes_closed_part_fraction", "part of the time"), ("eyes_closed_most_fraction", MOST), _ALL),
-            place=0,
-        ),
+        "eyes_down_or_closed",
+        "eyes down or closed",
+        TimeFraction("eyes down or closed", _LIDS, place=0),
         common=False,
+        drawn=True,
     ),
     _rate("blinks_per_min", "blinks a minute", words=Rate("blinks", "blink_change"), measure=blink_rate, common=False),
     _share("frown", "frown", TimeFraction("brows lowered", _EXPRESSION), common=False),

@@ -181,7 +181,7 @@ class FeatureSettings(PresetSettings):
         default=0.22,
         gt=0.0,
         lt=1.0,
-        description="With mesh: height over width of the eyes below which they are closed.",
+        description="With mesh: height over width of the eyes below which they are not open.",
     )
     gaze_angle_deg: float = Field(
         default=15.0, gt=0.0, lt=90.0, description="With mesh: degrees to the side that are still on screen."
@@ -228,12 +228,12 @@ class DescriptorThresholds(Settings):
     smile_fraction: float = within(0.5, 0.0, 1.0, "Smiles half the time: from this fraction of the seen time on.")
     weak_smile: float = within(0.9, 0.0, 1.0, "Slight smile: mean probability of the smiles below this.")
     smile_most_fraction: float = within(0.75, 0.0, 1.0, "Smiles most of the time: from here on.")
-    away_half_fraction: float = within(0.4, 0.0, 1.0, "Looks away half the time: from here on.")
-    away_most_fraction: float = within(0.75, 0.0, 1.0, "Looks away most of the time: from here on.")
+    away_half_fraction: float = within(0.4, 0.0, 1.0, "Looks away (aside) half the time: from here on.")
+    away_most_fraction: float = within(0.75, 0.0, 1.0, "Looks away (aside) most of the time: from here on.")
     eyes_closed_part_fraction: float = within(
-        0.2, 0.0, 1.0, "Eyes closed part of the time (blinks not counted): from here on."
+        0.2, 0.0, 1.0, "Looks down, eyes closed part of the time (no blinks): from here on."
     )
-    eyes_closed_most_fraction: float = within(0.5, 0.0, 1.0, "Eyes closed most of the time: from here on.")
+    eyes_closed_most_fraction: float = within(0.5, 0.0, 1.0, "Looks down, eyes closed most of the time: from here on.")
     expression_half_fraction: float = within(
         0.4, 0.0, 1.0, "Brows lowered or raised, mouth open half the time: from here on."
     )

@@ -16,7 +16,8 @@ from apportion.foundation.errors import UnitError
 
 EMOTIONS = ("anger", "contempt", "disgust", "fear", "happiness", "neutral", "sadness", "surprise")
 SHARES = frozenset(
-    {"gaze_on_screen", "smile", "eyes_closed", "frown", "brow_raise", "mouth_open", "pause_fraction", *EMOTIONS}
+    {"gaze_on_screen", "gaze_border", "smile", "frown", "brow_raise", "mouth_open", "pause_fraction", *EMOTIONS}
+    | {"eyes_aside", "eyes_lowered", "eyes_closed", "eyes_down_or_closed"}
 )
 """Features that are 0 to 1 at every moment."""
 LEVELS = frozenset({"intensity_db", "log_energy_db"})

@@ -42,6 +42,7 @@ STYLE = {
     "ytick.color": "#444444",
 }
 LONGEST_NAME = 70
+LIDS = {"eyes_lowered": GREEN, "eyes_closed": BLUE, "eyes_down_or_closed": "#666666"}
 GAP = 1.5
 """A line is broken where the next sample is more than this many usual steps away."""
 
@@ -146,8 +147,9 @@ def _smile(axes: Axes, probe: Probe) -> None:
 def _gaze(axes: Axes, probe: Probe) -> None:
     _unseen(axes, probe)
     _shade(axes, _where(probe.series["gaze_on_screen"], 0.0), ORANGE, "off screen")
-    if "eyes_closed" in probe.series:
-        _shade(axes, _where(probe.series["eyes_closed"], 1.0), BLUE, "eyes closed")
+    for name, colour in LIDS.items():
+        if name in probe.series:
+            _shade(axes, _where(probe.series[name], 1.0), colour, name.replace("_", " "))
     names = ("gaze_look", "gaze_yaw_deg", "gaze_log_ratio")
     raw = next((probe.series[name] for name in names if name in probe.series), None)
     if raw is not None:

@@ -22,6 +22,8 @@ from apportion.features.verbalization.zscore import NormalizedFeature, beside_us
 
 AS_USUAL = "as usual"
 NOT_SEEN = "face not seen"
+OTHERWISE = 1 / 3
+"""Share of what lies near a border that another encoder or frame rate tells otherwise (docs/evidence/features.md)."""
 TIMES = {1: "", 2: " twice"}
 
 
@@ -112,14 +114,29 @@ def _share(name: str, words: TimeFraction, observed: NormalizedFeature, threshol
         mean, change = 1.0 - mean, change and -change
     if trust == "at least" and change is not None and change < 0:
         change = None
-    plain = words.plain
-    if words.weak is not None and (strength := observed.mean(f"{name}_strength")) is not None:
-        plain = words.weak if strength < getattr(thresholds, f"weak_{name}") else plain
-    level = None if trust == "relative" else _level(words, mean, observed.unknown_share(thresholds), thresholds)
-    if level is not None:
-        level += " or more" if trust == "at least" and level == HALF else ""
-        return f"{plain} {level}{observed.while_seen(name, thresholds)}{beside_usual(change)}"
+    plain = _plain(name, words, mean, observed, thresholds)
+    either = OTHERWISE * (observed.mean(words.border[0]) or 0.0) if words.border else 0.0
+    unknown = observed.unknown_share(thresholds)
+    least, most = (
+        None if trust == "relative" else _level(words, m, unknown, thresholds) for m in (mean - either, mean + either)
+    )
+    if words.border and most is not None and least is None:
+        return words.border[1]
+    if least is not None:
+        least += " or more" if trust == "at least" and least == HALF else ""
+        return f"{plain} {least}{observed.while_seen(name, thresholds)}{beside_usual(change)}"
     return f"{plain}{beside_usual(change).lstrip(',')}" if change else None
+
+
+def _plain(
+    name: str, words: TimeFraction, mean: float, observed: NormalizedFeature, thresholds: DescriptorThresholds
+) -> str:
+    """What somebody does ``mean`` of the time: in words for a weak one, or of the eyes alone, where these fit."""
+    if words.weak is not None and (strength := observed.mean(f"{name}_strength")) is not None:
+        return words.weak if strength < getattr(thresholds, f"weak_{name}") else words.plain
+    if words.aside is not None and (observed.mean(words.aside[0]) or 0.0) > mean / 2:
+        return words.aside[1]
+    return words.plain
 
 
 def _level(words: TimeFraction, mean: float, unknown: float, thresholds: DescriptorThresholds) -> str | None:

@@ -6,7 +6,7 @@ import pytest
 from apportion.features.face.face_features import FaceMeasures
 from apportion.features.face.nods import HeadEvents
 from apportion.features.time_series import Series
-from benchmarks.real_faces import NOT_SEEN, rates, read_moments, says_faces_camera, says_smile, show
+from benchmarks.real_faces import NOT_OPEN, NOT_SEEN, rates, read_moments, says_faces_camera, says_smile, show
 
 NAN = float("nan")
 
@@ -17,8 +17,9 @@ def face(**series):
     return FaceMeasures(told, {}, HeadEvents((), ()), Series(starts, starts + 1, np.ones(3)))
 
 
-def test_closed_eyes_do_not_face_the_camera_though_they_look_nowhere():
-    seen = face(eyes_closed=[1.0, 0.0, NAN], gaze_on_screen=[NAN, 1.0, 0.0], smile=[1.0, 0.0, NAN])
+@pytest.mark.parametrize("state", NOT_OPEN)
+def test_eyes_that_are_not_open_do_not_face_the_camera_though_they_look_nowhere(state):
+    seen = face(gaze_on_screen=[NAN, 1.0, 0.0], smile=[1.0, 0.0, NAN], **{state: [1.0, 0.0, NAN]})
     assert [says_faces_camera(seen, t) for t in (0.5, 1.5, 2.5, 3.5)] == ["no", "yes", "no", NOT_SEEN]
     assert [says_smile(seen, t) for t in (0.5, 1.5, 2.5)] == ["yes", "no", NOT_SEEN]
 

@@ -126,7 +126,11 @@ def test_planted_nods_and_shakes_are_counted_where_they_were(tmp_path: Path):
                 coverage,
             )
     untold = {
+        "gaze_border",
+        "eyes_aside",
+        "eyes_lowered",
         "eyes_closed",
+        "eyes_down_or_closed",
         "blinks_per_min",
         "frown",
         "brow_raise",

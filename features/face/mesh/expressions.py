@@ -1,4 +1,4 @@
-"""What the mesh tells over time: smile, gaze, closed eyes, turn of the head."""
+"""What the mesh tells over time: smile, gaze, the eyes' state, turn of the head."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from apportion.features.face.face import FaceSeries, FaceVisibility
 from apportion.features.face.mesh.brow_raise import lowered, raised
 from apportion.features.face.mesh.detector import MeshDetector
-from apportion.features.face.mesh.eyes import blinks
+from apportion.features.face.mesh.eye_state import eye_states
 from apportion.features.face.mesh.frame_features import NOT_SEEN, FaceFrameFeatures, read_face
 from apportion.features.face.mesh.gaze import on_screen
 from apportion.features.face.mesh.mouth import is_open
@@ -59,7 +59,8 @@ class MeshExpressions:
         self._at = [(t, eyes, NOT_SEEN if since_s <= t < until_s else told) for t, eyes, told in self._at]
 
     def told(self) -> FaceSeries:
-        """See ``Expressions.told``; ``eyes_closed`` is 1 or 0, and 0 in a blink; it is not there without the iris.
+        """See ``Expressions.told``; the eyes' states are 1 or 0, and 0 in a blink; they are not there without
+        the iris.
 
         Traces: ``smile_score``, ``mouth_opening``, ``brow_height`` and ``inner_brow_height``; ``head_yaw_deg``,
         ``head_pitch_deg``, ``head_roll_deg``; of the looks at the eyes ``eye_opening``, ``blink`` (1 within one),
@@ -103,9 +104,9 @@ class MeshExpressions:
         return replace(events, single=single_nods(paths, poses, events.yes, self._settings.nod_range))
 
     def _eyes(self) -> FaceSeries:
-        """On screen or not, closed or not, and what it is decided from; without the iris by the head alone.
+        """On screen or not, the eyes' state, and what it is decided from; without the iris by the head alone.
 
-        Closed eyes look nowhere: there the gaze is unobserved, neither on nor off the screen.
+        Eyes that are not open look nowhere: there the gaze is unobserved, neither on nor off the screen.
         """
         settings = self._settings
         with_eyes = self._iris_clock is not None
@@ -113,26 +114,27 @@ class MeshExpressions:
         at = [(time_s, told) for time_s, eyes, told in self._at if eyes or not with_eyes]
         times = [time_s for time_s, _ in at]
         held_s = hold_s(times, rate_hz)
-        rows = [(t.gaze, t.pose.pitch, t.confidence, t.eyes.opening, t.eyes.lifted) for _, t in at]
-        yaws, pitches, confidence, opening, lifts = np.array(rows, dtype=np.float64).reshape(-1, 5).T
-        closed = np.where(np.isfinite(opening), (opening < settings.eyes_closed_opening).astype(float), np.nan)
-        short = blinks(times, closed)
-        blinking = np.where(np.isfinite(closed), _within(times, short), np.nan)
-        sure = (confidence >= LEAST_CONFIDENCE) & (closed != 1.0)
+        rows = [(t.gaze, t.pose.yaw, t.pose.pitch, t.confidence, t.eyes.opening, t.eyes.lifted, t.smile) for _, t in at]
+        yaws, heads, pitches, confidence, opening, lifts, smiles = np.array(rows, dtype=np.float64).reshape(-1, 7).T
+        eyes = eye_states(times, opening, lifts, smiles, settings.eyes_closed_opening)
+        sure = (confidence >= LEAST_CONFIDENCE) & (eyes.down != 1.0)
         yaws = np.where(sure, yaws, np.nan)
         span_s = float(np.isfinite(yaws).sum()) / rate_hz
-        decided = on_screen(yaws, pitches, lifts, span_s, settings.gaze_angle_deg)
-        series = {"gaze_on_screen": decided}
+        gaze = on_screen(yaws, pitches, lifts, span_s, settings.gaze_angle_deg)
+        series = {"gaze_on_screen": gaze.on_screen, "gaze_border": gaze.near_border}
         traces = {"gaze_yaw_deg": yaws, "gaze_confidence": confidence}
         if with_eyes:
-            series |= {"eyes_closed": np.where(blinking == 1.0, 0.0, closed)}
+            aside = (gaze.on_screen == 0.0) & (np.abs(heads) <= settings.gaze_angle_deg)
+            blinking = np.where(np.isfinite(opening), _within(times, eyes.blinks), np.nan)
+            series |= {"eyes_aside": np.where(np.isfinite(yaws), aside.astype(float), np.nan)}
+            series |= {"eyes_lowered": eyes.lowered, "eyes_closed": eyes.closed, "eyes_down_or_closed": eyes.either}
             traces |= {"eye_opening": opening, "blink": blinking, "gaze_lift_deg": lifts}
         held = [{name: sampled(times, v, held_s) for name, v in values.items()} for values in (series, traces)]
-        return FaceSeries(held[0], held[1], tuple(short))
+        return FaceSeries(held[0], held[1], eyes.blinks)
 
     def _values(self, of: Callable[[FaceFrameFeatures], float]) -> Floats:
         return np.array([of(told) for _, _, told in self._at], dtype=np.float64)
 
 
-def _within(times_s: list[float], spans: list[Span]) -> Floats:
+def _within(times_s: list[float], spans: Sequence[Span]) -> Floats:
     return np.array([float(any(a < t < b for a, b in spans)) for t in times_s], dtype=np.float64)

@@ -117,6 +117,21 @@ def test_what_never_changes_is_told():
     )
 
 
+def test_about_the_border_of_looking_away_neither_is_told():
+    def say(on_screen: float, border: float) -> str | None:
+        return _say(usual={}, gaze_on_screen=on_screen, gaze_border=border)
+
+    assert say(0.9, 0.3) is None and say(0.4, 0.3) == "looks away half the time"
+    assert say(0.65, 0.3) == say(0.55, 0.3) == say(0.7, 1.0) == "about the border of looking away"
+    # Of two levels the one that holds in any case.
+    assert say(0.2, 0.3) == "looks away half the time" and say(0.0, 0.15) == "looks away throughout"
+
+
+def test_eyes_that_look_away_under_a_head_to_the_front_look_aside():
+    assert _say(usual={}, gaze_on_screen=0.2, eyes_aside=0.5) == "looks aside most of the time"
+    assert _say(usual={}, gaze_on_screen=0.2, eyes_aside=0.4) == "looks away most of the time"
+
+
 SHARES = [(name, row.words) for name, row in FEATURES.items() if isinstance(row.words, TimeFraction)]
 LEVELS = [(feature, share, name, words) for feature, share in SHARES for name, words in share.levels]
 

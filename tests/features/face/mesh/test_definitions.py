@@ -157,11 +157,15 @@ def test_opening_and_turn_of_an_eye():
     assert iris_lift(outline(0.3), np.array([25.0, 40.0])) == pytest.approx(-90.0)
 
 
+def seen(*given) -> np.ndarray:
+    return on_screen(*given).on_screen
+
+
 def test_eyes_that_look_up_in_a_still_head_are_away_and_those_of_a_bowed_head_are_not():
     still, lifts = np.zeros(4), np.array([0.0, 7.0, -30.0, math.nan])
-    assert on_screen(still, still, lifts, 60.0, 15.0).tolist() == [1.0, 0.0, 1.0, 1.0]
-    assert on_screen(still, still + 20.0, lifts, 60.0, 15.0).tolist() == [1.0] * 4
-    assert on_screen(still, still - 20.0, lifts, 60.0, 15.0).tolist() == [1.0, 0.0, 1.0, 1.0]  # a raised head
+    assert seen(still, still, lifts, 60.0, 15.0).tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert seen(still, still + 20.0, lifts, 60.0, 15.0).tolist() == [1.0] * 4
+    assert seen(still, still - 20.0, lifts, 60.0, 15.0).tolist() == [1.0, 0.0, 1.0, 1.0]  # a raised head
 
 
 def test_blinks_are_short():
@@ -193,14 +197,29 @@ def test_confidence_falls_with_what_speaks_against_it():
 def test_the_screen_is_at_the_camera_unless_somebody_looks_about():
     level = np.zeros(100)
     aside = np.full(100, 30.0)
-    assert on_screen(aside, level, level, 60.0, 15.0).tolist() == [0.0] * 100  # A median that is no screen.
+    assert seen(aside, level, level, 60.0, 15.0).tolist() == [0.0] * 100  # A median that is no screen.
     about = np.where(np.arange(100) < 80, 12.0, -20.0)
-    assert on_screen(about, level, level, 10.0, 15.0)[0] == 1.0
+    assert seen(about, level, level, 10.0, 15.0)[0] == 1.0
     wide = np.where(np.arange(100) < 80, 18.0, -20.0)
-    assert on_screen(wide, level, level, 10.0, 15.0)[0] == 0.0  # too short for a middle of one's own
-    assert on_screen(wide, level, level, 60.0, 15.0)[[0, 99]].tolist() == [1.0, 0.0]
-    assert on_screen(level, np.full(100, 45.0), level, 60.0, 15.0)[0] == 0.0
-    assert on_screen(level, np.full(100, -35.0), level, 60.0, 15.0)[0] == 0.0
-    unknown = on_screen(np.array([math.nan, 0.0]), np.array([0.0, math.nan]), np.zeros(2), 60.0, 15.0)
+    assert seen(wide, level, level, 10.0, 15.0)[0] == 0.0  # too short for a middle of one's own
+    assert seen(wide, level, level, 60.0, 15.0)[[0, 99]].tolist() == [1.0, 0.0]
+    assert seen(level, np.full(100, 45.0), level, 60.0, 15.0)[0] == 0.0
+    assert seen(level, np.full(100, -35.0), level, 60.0, 15.0)[0] == 0.0
+    unknown = seen(np.array([math.nan, 0.0]), np.array([0.0, math.nan]), np.zeros(2), 60.0, 15.0)
     assert np.isnan(unknown).all()
-    assert np.isnan(on_screen(np.array([math.nan, 0.0]), np.zeros(2), np.zeros(2), 1.0, 15.0)).tolist() == [True, False]
+    assert np.isnan(seen(np.array([math.nan, 0.0]), np.zeros(2), np.zeros(2), 1.0, 15.0)).tolist() == [True, False]
+
+
+def test_a_look_near_a_border_is_told_as_such_unless_another_border_decides():
+    yaws, level = np.array([0.0, 12.5, 15.5, 17.9, 18.1, math.nan]), np.zeros(6)
+    near = on_screen(yaws, level, level, 10.0, 15.0).near_border
+    assert near[:5].tolist() == [0.0, 1.0, 1.0, 1.0, 0.0] and math.isnan(near[5])
+    assert on_screen(yaws[:5], level[:5] + 60.0, level[:5], 10.0, 15.0).near_border.tolist() == [0.0] * 5
+    lifts = np.array([5.0, 5.5, 8.0, 8.5, math.nan])
+    assert on_screen(level[:5], level[:5], lifts, 10.0, 15.0).near_border.tolist() == [0.0, 1.0, 1.0, 0.0, 0.0]
+
+
+def test_eyes_that_are_turned_far_may_differ_more():
+    straight = HeadPose(0, 0, 0)
+    assert gaze_confidence(1.0, straight, Eyes(0.4, 30, 30), 40) == pytest.approx(0.5)
+    assert gaze_confidence(1.0, straight, Eyes(0.4, -30, 30), 40) == pytest.approx(0.5)
