@@ -30,7 +30,7 @@ from itertools import islice
 from random import Random
 from typing import Any, ClassVar
 
-from apportion.environments.agents.agent import SILENT
+from apportion.environments.actions import SILENT
 from apportion.environments.deduction.events import (
     MODERATOR,
     SPEAK,

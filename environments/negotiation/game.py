@@ -122,6 +122,11 @@ class Negotiation(Environment):
             split = own[-1] if own else None
         return Action(kind, text, None if split is None else list(SPLIT_OF[split]))
 
+    def stand_in(self, agent: str) -> Action:
+        """Nothing is agreed to: a refusal, or where something has to be kept, to keep nothing."""
+        keeps = next((kind for kind in ("disagree", SELECT) if kind in self.legal(agent)), "propose")
+        return Action(keeps, "", None if keeps == "disagree" else [0] * len(ITEMS))
+
     def examples(self, agent: str) -> dict[str, list[str]]:
         """Sentences of the splits that the pool allows, of which `SELECT` takes any."""
         proposals = legal_acts(self.context.counts)[0]
@@ -147,7 +152,7 @@ class Negotiation(Environment):
         """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
         if move.act.kind == SELECT:
             return None
-        return _utterance(self._code(move.act), move.act.text.strip(), self.context.counts)
+        return _utterance(self._code(move.act.plain), move.act.text.strip(), self.context.counts)
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The rules and the pool for both; what things are worth to it for each agent alone."""

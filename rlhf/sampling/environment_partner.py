@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from apportion.environments.actions import AgentAction
-from apportion.environments.agents.agent import UNUSABLE, Agent
+from apportion.environments.actions import UNUSABLE, AgentAction
+from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Action, Environment, Observation
 from apportion.foundation.errors import UnitError

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from apportion.corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
-from apportion.environments.agents.agent import SILENT, UNUSABLE
+from apportion.environments.actions import UNUSABLE
 from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import UnitError
 from apportion.foundation.model_hub.names import FETCHED
@@ -140,14 +140,15 @@ def _called(name: str) -> str:
 
 
 def act_said(view: Observation, text: str) -> Action:
-    """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it."""
+    """The act that a policy's words are; where they are none what stands for it, with the reason as data."""
     act = view.meant(" ".join(text.split()))
     problem = view.problem(act)
     if problem is None:
         return act
-    if SILENT not in view.legal:
-        raise UnitError(f"the policy said what is no act ({problem}), and it may not be silent")
-    return Action(SILENT, "", {UNUSABLE: problem})
+    instead = view.stand_in(UNUSABLE, problem)
+    if instead is None:
+        raise UnitError(f"the policy said what is no act ({problem}), and nothing can stand for it")
+    return instead
 
 
 def episode_seen(view: Observation, name: str) -> Episode:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from apportion.corpus.sotopia_eval import RANGES
-from apportion.environments.agents.agent import SILENT
+from apportion.environments.actions import SILENT
 from apportion.environments.agents.language_model import TEMPERATURE, LanguageModelAgent, revised
 from apportion.environments.agents.registry import TOO_LONG
 from apportion.environments.environment import Action, Observation

@@ -88,6 +88,11 @@ class Bargaining(Environment):
         numbers = _NUMBER.findall(text) if kind == OFFER else []
         return Action(kind, text, int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) < MOST_DIGITS else None)
 
+    def stand_in(self, agent: str) -> Action:
+        """A refusal; as the first act an offer that gains nothing."""
+        limit = (self.bargain.budget, self.bargain.cost)[self.agents.index(agent)]
+        return Action(REFUSE) if self.done else Action(OFFER, "", min(max(limit, 1), self.bargain.list_price))
+
     def examples(self, agent: str) -> dict[str, list[str]]:
         """Offers all over the list price."""
         tenth = self.bargain.list_price / 10
@@ -124,7 +129,7 @@ class Bargaining(Environment):
 
     def said(self, move: AgentAction) -> str | None:
         """An act's words, with the act in brackets where they may not say it: another number, or words not of ours."""
-        act, seat = move.act, self.agents.index(move.agent)
+        act, seat = move.act.plain, self.agents.index(move.agent)
         plain, words = sentence(seat, act._replace(text="")), act.text.strip()
         if not words:
             return plain

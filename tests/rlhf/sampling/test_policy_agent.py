@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.agents.agent import UNUSABLE
+from apportion.environments.actions import UNUSABLE
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, Observation
 from apportion.environments.simulation import write_corpus
