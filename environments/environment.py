@@ -39,6 +39,16 @@ class Observation:
         return self._environment.facts(self.agent)
 
     @property
+    def kind(self) -> str:
+        """What the environment is called."""
+        return self._environment.kind
+
+    @property
+    def cue(self) -> str:
+        """What the agent has to be told now besides what is heard (`Environment.cue`)."""
+        return self._environment.cue(self.agent)
+
+    @property
     def known(self) -> tuple[tuple[bool, str, str], ...]:
         """What it knew before the first step: (whether it alone, kind, words)."""
         rows = self._environment.backgrounds()
@@ -168,6 +178,13 @@ class Environment(ABC):
     @abstractmethod
     def observe(self, agent: str) -> str:
         """What ``agent`` knows now, in words; nothing in it depends on what is hidden from it."""
+
+    def cue(self, agent: str) -> str:
+        """What somebody who reads the dialogue alone has to be told before it acts: what it learned, what it may do.
+
+        Nothing that `observe` would not tell; empty where the dialogue says it all.
+        """
+        return ""
 
     def facts(self, agent: str) -> Any:
         """What ``agent`` knows now, as data, for scripted agents; nothing that `observe` would not tell."""
