@@ -16,7 +16,6 @@ from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
 from apportion.rlhf.sampling.partner import Heard
 from apportion.rlhf.sampling.policy_agent import (
-    UNHEARD,
     PolicyAgent,
     act_said,
     episode_seen,
@@ -28,6 +27,8 @@ from apportion.rlhf.sampling.rollout import StopReason
 _Key = tuple[str, tuple[str, ...]]
 """A start by its name, and what the policy has said in it."""
 
+UNHEARD = "(Nothing is heard.)"
+"""What stands for acts of the others that nobody hears."""
 MOST_DRAWS = 50
 """How often a start is drawn anew in which the policy is never asked, as somebody who dies in the first night."""
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 BEGIN = "(Nobody has said anything yet. You begin.)"
 """What stands in the other side's place before an agent that opens the dialogue."""
-UNHEARD = "(Nothing is heard.)"
-"""What stands for acts of the others that nobody hears."""
 ROOM = Window(max_context_tokens=1920, max_new_tokens=64)
 """How a model is asked that no alignment has written, so that nothing says its window: a whole episode fits."""
 
@@ -196,8 +194,8 @@ def live_context(
             if start:
                 continue  # Many chat templates refuse a dialogue that the assistant opens.
             said = (ContextTurn("user", BEGIN), *said)
-        if said[-1].role == "assistant":  # It acts again, and nobody was heard since.
-            said = (*said, ContextTurn("user", cue or UNHEARD))
+        if cue and said[-1].role == "assistant":  # It acts again, and nobody was heard since.
+            said = (*said, ContextTurn("user", cue))
         elif cue:
             said = (*said[:-1], replace(said[-1], text=f"{said[-1].text} {cue}"))
         prompt = render((*known, *said), tokenizer, reply_follows=True)
