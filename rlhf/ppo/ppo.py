@@ -35,17 +35,11 @@ from apportion.rlhf.ppo.objective import KLControl, estimate_advantages, token_r
 from apportion.rlhf.ppo.update import Experience, PPOUpdate, micro_batches
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
-from apportion.rlhf.sampling.rollout import (
-    Draw,
-    Rollout,
-    finite_probabilities,
-    join_rollouts,
-    measured_endings,
-    sample_replies,
-)
+from apportion.rlhf.sampling.rollout import Draw, Rollout, finite_probabilities, join_rollouts, sample_replies
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.alarms import Alarms, repetition, sameness
 from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.endings import measured_endings
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import STATE, Metrics, masked_mean, progress_line
 from apportion.rlhf.training.penalties import Penalties

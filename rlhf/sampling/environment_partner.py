@@ -22,7 +22,7 @@ from apportion.rlhf.sampling.policy_agent import (
     live_context,
     open_turn,
 )
-from apportion.rlhf.sampling.rollout import StopReason
+from apportion.rlhf.training.endings import StopReason
 
 _Key = tuple[str, tuple[str, ...]]
 """A start by its name, and what the policy has said in it."""

@@ -14,7 +14,7 @@ from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_t
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
     from apportion.rlhf.sampling.policy_agent import PolicyAgent
-    from apportion.rlhf.sampling.rollout import StopReason
+    from apportion.rlhf.training.endings import StopReason
     from apportion.rlhf.training.job import Job
 
 

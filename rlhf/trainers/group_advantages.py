@@ -11,9 +11,9 @@ from torch import Tensor
 
 from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
-from apportion.rlhf.sampling.rollout import StopReason
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.running import updates_a_step
+from apportion.rlhf.training.endings import StopReason
 from apportion.rlhf.training.penalties import Penalties
 from apportion.rlhf.training.reward import Reward, ScoreNorm, at_the_end, finite_scores, normalized_scores
 

@@ -24,11 +24,12 @@ from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
-from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities, measured_endings
+from apportion.rlhf.sampling.rollout import finite_probabilities
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.group_advantages import GroupReward, charged, spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
 from apportion.rlhf.training.alarms import repetition, sameness
+from apportion.rlhf.training.endings import StopReason, measured_endings
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import masked_mean
 from apportion.rlhf.training.penalties import Penalties

@@ -17,8 +17,8 @@ from apportion.rlhf.training.ensemble import Ensemble, asked
 
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
-    from apportion.rlhf.sampling.rollout import StopReason
     from apportion.rlhf.settings import AlignSettings
+    from apportion.rlhf.training.endings import StopReason
     from apportion.rlhf.training.job import Job
 
 

@@ -18,7 +18,7 @@ from apportion.rlhf.sampling.environment_partner import BatchAgent, EnvironmentP
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import BatchPartner, Stage, answers
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.sampling.rollout import StopReason, measured_endings
+from apportion.rlhf.training.endings import StopReason, measured_endings
 from tests.environments.games import Countdown, Matching
 from tests.rlhf.sampling.test_policy_agent import ROOM
 from tests.rlhf.toy import SMALL, small_policy

@@ -12,10 +12,10 @@ from apportion.rlhf.plugins import ENVIRONMENTS
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, _written
 from apportion.rlhf.sampling.policy_agent import PolicyAgent, act_said
-from apportion.rlhf.sampling.rollout import StopReason
 from apportion.rlhf.sampling.starts import starts_of
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.group_advantages import turn_advantages
+from apportion.rlhf.training.endings import StopReason
 from apportion.rlhf.training.job import Job
 from apportion.rlhf.training.reward import OutcomeReward, ScoreNorm, normalized_scores
 from tests.rlhf.sampling.test_policy_agent import ROOM
