@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.builder import SkippedSession
+from apportion.environments.actions import MOST_UNUSABLE, unrated
 from apportion.environments.agents.agent import Agent
 from apportion.environments.environment import Environment, Observation, Step
-from apportion.environments.episode_log import EpisodeLog, LoggedEpisode, check_same, read_log
+from apportion.environments.episode_log import UNRATED, EpisodeLog, LoggedEpisode, check_same, read_log
 from apportion.foundation.errors import InputError, StoppedError, UnitError
 from apportion.foundation.files import locked
 
@@ -59,7 +60,7 @@ class EpisodePlan:
     ``name``: Its id in the log and in the corpus; each once. ``make``: Gives the environment; called once, when the
     episode is played. ``agents``: By the environment's agents, who acts for each. ``seed``: Of everything that is drawn
     in it. ``about``: What else makes it this episode (task, visibility, …), as JSON; a log is refused where it holds
-    another.
+    another. ``most_unusable``: The share of a seat's acts that may be unusable before the episode has no score.
     """
 
     name: str
@@ -67,6 +68,7 @@ class EpisodePlan:
     agents: Mapping[str, Agent]
     seed: int | str = 0
     about: Mapping[str, Any] | None = None
+    most_unusable: float = MOST_UNUSABLE
 
     def opening(self, environment: Environment) -> dict[str, Any]:
         """What the log says when the episode begins."""
@@ -82,11 +84,16 @@ class CollectedEpisode:
     environment: Environment
 
     @property
+    def unrated(self) -> str | None:
+        """Why it has no score, in words; None where it has one."""
+        return unrated(self.environment.steps, self.plan.most_unusable)
+
+    @property
     def closing(self) -> dict[str, Any]:
         """What the log says at its end."""
         closing = {"steps": len(self.environment.steps), "outcome": self.environment.outcome()}
-        counted = self.environment.counted()
-        return {**closing, "counted": counted} if counted else closing
+        more = {"counted": self.environment.counted(), UNRATED: self.unrated}
+        return closing | {name: told for name, told in more.items() if told}
 
 
 @dataclass(frozen=True)

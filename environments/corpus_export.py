@@ -6,18 +6,19 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from apportion.corpus.builder import CorpusBuild, CorpusRows
+from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.session import ENVIRONMENT
-from apportion.environments.agents.agent import TIMED_OUT, UNREVISED, UNUSABLE
+from apportion.environments.actions import TIMED_OUT, UNUSABLE
+from apportion.environments.agents.agent import UNREVISED
 from apportion.environments.collect_episodes import CollectedEpisode, CollectionResult
 from apportion.environments.environment import Environment, Step
 from apportion.environments.role_assignment import BY_RULES
 
 RULES = BY_RULES.called
 INSTEAD = {
-    UNUSABLE: "a model gave no usable reply: a silent act in its place",
+    UNUSABLE: "no usable reply: another act in its place",
     UNREVISED: "a model gave no usable revision: its draft stands",
-    TIMED_OUT: "an agent did not act in time: a silent act in its place",
+    TIMED_OUT: "an agent did not act in time: another act in its place",
 }
 """By the key in an act's data, what was done instead of what somebody was asked for."""
 
@@ -27,15 +28,18 @@ def to_corpus(simulated: CollectionResult) -> CorpusBuild:
 
     ``simulated``: Episodes at their ends. Acts that nobody hears are no utterances; what was known before the first
     step goes to ``backgrounds``; every known value of the outcome is a rating. An agent that said nothing has neither,
-    and an episode in which nobody did is no session: both are counted. Returns: ``source`` of every session names the
-    environment, the agents and the judge, and says that it is simulated.
+    and an episode in which nobody did is no session: both are counted. One with too many unusable acts
+    (`apportion.environments.actions.unrated`) has no ratings, and is named among what is left out. Returns: ``source``
+    of every session names the environment, the agents and the judge, and says that it is simulated.
     """
     rows = CorpusRows()
     unknown: Counter[str] = Counter()
     for played in simulated.played:
         _add(rows, played, unknown)
     notes = tuple(f"{what} in {times} cases" for what, times in unknown.items())
-    return CorpusBuild(rows.tables(), notes, simulated.failed)
+    without = [(played.plan.name, played.unrated) for played in simulated.played]
+    unrated = (SkippedSession(name, f"its ratings alone: {why}") for name, why in without if why)
+    return CorpusBuild(rows.tables(), notes, (*simulated.failed, *unrated))
 
 
 def heard_in(environment: Environment, steps: Iterable[Step]) -> list[tuple[str, str]]:
@@ -63,12 +67,12 @@ def _add(rows: CorpusRows, played: CollectedEpisode, unknown: Counter[str]) -> N
     unknown.update(environment.counted())
     acts = (move.act for moves in environment.steps for move in moves)
     for act in acts:
-        for key in act.data if isinstance(act.data, dict) else ():
-            if key in INSTEAD:
-                unknown[INSTEAD[key]] += 1
+        unknown.update(INSTEAD[key] for key in INSTEAD if isinstance(act.data, dict) and key in act.data)
     for speaker, kind, text in environment.backgrounds():
         if speaker is None or speaker in speakers:
             rows.background(session, kind, text, speaker)
+    if played.unrated:
+        return
     scales = environment.scales()
     for agent, values in environment.outcome().items():
         if agent not in speakers:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar, Self
 
-from apportion.environments.actions import Action, AgentAction, InvalidActionError, Step, in_order
+from apportion.environments.actions import SILENT, Action, AgentAction, InvalidActionError, Step, in_order
 from apportion.environments.rng import EpisodeRNG
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -37,6 +37,16 @@ class Observation:
     def facts(self) -> Any:
         """The observation as data, of the environment's own form; holds nothing that ``text`` would not."""
         return self._environment.facts(self.agent)
+
+    @property
+    def kind(self) -> str:
+        """What the environment is called."""
+        return self._environment.kind
+
+    @property
+    def cue(self) -> str:
+        """What the agent has to be told now besides what is heard (`Environment.cue`)."""
+        return self._environment.cue(self.agent)
 
     @property
     def known(self) -> tuple[tuple[bool, str, str], ...]:
@@ -67,6 +77,11 @@ class Observation:
     def legal(self) -> tuple[str, ...]:
         """Kinds of acts that are allowed."""
         return self._environment.legal(self.agent)
+
+    def stand_in(self, why: str, told: Any) -> Action | None:
+        """The act that stands for one that is none (`Environment.stand_in`), with why as data; None: nothing can."""
+        act = self._environment.stand_in(self.agent)
+        return None if act is None else act.marked(why, told)
 
     @property
     def speeches(self) -> frozenset[str]:
@@ -164,6 +179,13 @@ class Environment(ABC):
     def observe(self, agent: str) -> str:
         """What ``agent`` knows now, in words; nothing in it depends on what is hidden from it."""
 
+    def cue(self, agent: str) -> str:
+        """What somebody who reads the dialogue alone has to be told before it acts: what it learned, what it may do.
+
+        Nothing that `observe` would not tell; empty where the dialogue says it all.
+        """
+        return ""
+
     def facts(self, agent: str) -> Any:
         """What ``agent`` knows now, as data, for scripted agents; nothing that `observe` would not tell."""
         return None
@@ -191,7 +213,15 @@ class Environment(ABC):
         if act.kind not in legal:
             hint = did_you_mean(act.kind, legal, f"allowed now: {', '.join(legal)}")
             raise InvalidActionError(f"step {self.moment(agent)}: {agent!r} may not {act.kind!r}; {hint}")
-        self._check(agent, act)
+        self._check(agent, act.plain)
+
+    def stand_in(self, agent: str) -> Action | None:
+        """What is done where ``agent`` does nothing that can be used; None: the episode cannot go on.
+
+        Silence, where that is allowed; rules without it name the act that gains its agent the least, since what is no
+        play must not win.
+        """
+        return Action(SILENT) if SILENT in self.legal(agent) else None
 
     def in_words(self, agent: str, kind: str, text: str) -> Action:
         """The act that a kind and words alone are, for callers that give no data: tools, spaces of actions.
@@ -209,7 +239,7 @@ class Environment(ABC):
 
     def advance(self, moves: Step) -> None:
         """Do moves that `allowed` has given for this very step."""
-        self._apply(moves)
+        self._apply(tuple(AgentAction(agent, act.plain) for agent, act in moves))
         self.steps.append(moves)
 
     def step(self, acts: Mapping[str, Action]) -> None:

@@ -9,18 +9,22 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from apportion.environments.actions import unusable_of
 from apportion.environments.environment import Action, AgentAction, Step
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import canonical_json
 
 LOG = "episodes.jsonl"
 """Its name in a corpus folder."""
+UNRATED = "unrated"
+"""The field of a closing that says why an episode has no score."""
 
 
 @dataclass
@@ -34,6 +38,11 @@ class LoggedEpisode:
     opening: Mapping[str, Any]
     steps: list[Step] = field(default_factory=list)
     closing: Mapping[str, Any] | None = None
+
+    @property
+    def rated(self) -> bool:
+        """Whether it has ended with a score."""
+        return self.closing is not None and UNRATED not in self.closing
 
 
 class EpisodeLog:
@@ -126,6 +135,19 @@ def _take(line: dict[str, Any], episodes: dict[str, LoggedEpisode]) -> None:
     if line["step"] != len(episode.steps):
         raise ValueError(f"step {line['step']!r} of episode {name!r} where step {len(episode.steps)} is expected")
     episode.steps.append(tuple(AgentAction(str(agent), Action.of(act)) for agent, *act in line["acts"]))
+
+
+def unusable_told(logged: Iterable[LoggedEpisode]) -> str:
+    """How many acts of which agent were unusable, and how many episodes have no score for it; empty without any."""
+    stand, acts, without = Counter[str](), Counter[str](), 0
+    for episode in logged:
+        called = {str(seat): str(agent) for seat, agent in episode.opening["agents"]}
+        for seat, (some, all_) in unusable_of(episode.steps).items():
+            stand[called.get(seat, seat)] += some
+            acts[called.get(seat, seat)] += all_
+        without += episode.closing is not None and not episode.rated
+    told = [f"{agent} {some:,} of {acts[agent]:,}" for agent, some in sorted(stand.items()) if some]
+    return f"Unusable acts: {', '.join(told)}. Sessions without a score for it: {without:,}." if told else ""
 
 
 def check_same(name: str, logged: LoggedEpisode, opening: Mapping[str, Any]) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from apportion.corpus.session import Session
+from apportion.environments.agents.language_model import WORDS, ActionFormat
+from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.episode_restorer import Rollable, Simulator, SupportsAgentReplacement
 from apportion.environments.role_assignment import RoleAssignment
 from apportion.environments.worlds import WORLDS
@@ -24,6 +27,13 @@ SIMULATORS = Registry(
     fits=lambda thing: isinstance(thing, Simulator) and not isinstance(thing, type),
     ours={world.name: world.simulator for world in WORLDS},
 )
+
+
+@cache
+def format_of(kind: str) -> ActionFormat:
+    """How a language model writes the acts of a world; a kind and words where nobody says more."""
+    roster = getattr(SIMULATORS.find(kind), "roster", None) if kind in SIMULATORS.names() else None
+    return roster.form if isinstance(roster, AgentRegistry) else WORDS
 
 
 def maker_of(

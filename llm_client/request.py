@@ -33,7 +33,8 @@ class ChatRequest:
     the request's identity. The server's address is none either: a model's name is taken to mean the same model
     everywhere. ``measures`` asks for no words but for the log-probability of each token of the messages, by one of the
     ways that servers have (`apportion.llm_client.transport.prompt_logprobs`), or for their vector
-    (`apportion.llm_client.transport.embeddings`); a request without it has the key that it always had.
+    (`apportion.llm_client.transport.embeddings`); a request without it has the key that it always had. ``attempt``
+    numbers a later attempt whose words are an earlier one's, so that another reply answers it; 0 where they are not.
     """
 
     model: str
@@ -46,6 +47,7 @@ class ChatRequest:
     reasoning_effort: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     measures: Literal["chat", "user", "completions", "embeddings"] | None = None
+    attempt: int = 0
 
     def document(self) -> dict[str, Any]:
         """The request as plain JSON values, in the order that its key is computed from."""
@@ -63,6 +65,8 @@ class ChatRequest:
             document["extra_body"] = self.extra_body
         if self.measures is not None:
             document["measures"] = self.measures
+        if self.attempt:
+            document["attempt"] = self.attempt
         return document
 
     def key(self) -> str:

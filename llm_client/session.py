@@ -163,7 +163,8 @@ def ask_until_usable(
     """What ``read`` makes of the first reply that it can use, of at most ``attempts``.
 
     A model is shown its last reply and what is wrong with it, and is told ``again``; mistakes do not add up, so that
-    the question stays as short as it can be.
+    the question stays as short as it can be. Every attempt is a request of its own: one whose words are those of an
+    earlier one has its number in the key, so that no cache answers it by the reply that was bad.
 
     Raises ``InputError``: no request can succeed before a person changes something. ``StoppedError``: the budget is
     used up. ``NoUsableReplyError``: ``read`` has raised `ReplyMistakeError` on every reply. ``UnitError``: the server
@@ -188,6 +189,8 @@ def ask_until_usable(
                 bad,
             )
         asked = _with_mistake(request, bad[-1], again)
+        if asked.key() in {one.request for one in bad}:
+            asked = replace(asked, attempt=len(bad) + 1)
 
 
 def _with_mistake(request: ChatRequest, bad: InvalidReply, again: str) -> ChatRequest:

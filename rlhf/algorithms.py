@@ -74,7 +74,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "ppo",
             "PPO: rewards by token, values learned beside the policy.",
             "apportion.rlhf.ppo.ppo:train_ppo",
-            _REWARDED | _MULTI_TURN | _CRITIC | {"generation"},
+            _REWARDED | _MULTI_TURN | _CRITIC | _ENVIRONMENT | {"generation"},
             paper="Schulman et al., 2017",
             by_trl=False,
         ),
@@ -89,7 +89,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "rloo",
             "RLOO by TRL: each reply is compared with the others' mean.",
             "apportion.rlhf.trainers.grpo_rloo:train_rloo",
-            _REWARDED | _GROUPS,
+            _REWARDED | _GROUPS | _ENVIRONMENT | {"reward_placement"},
             paper="Ahmadian et al., 2024",
         ),
         Algorithm(

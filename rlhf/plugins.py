@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from apportion.environments.worlds import WORLDS
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.lazy import load_named
@@ -93,8 +94,13 @@ class Plugin:
 
 REWARD_MODEL, RECORDED = "reward_model", "recorded"
 """What is chosen where nothing is said."""
+OUTCOME = "outcome"
+"""The reward of episodes in an environment by its rules."""
 
 THE_REWARD_MODEL = Plugin(REWARD_MODEL, "A trained reward model of turns", "apportion.rlhf.training.reward:of_job")
+THE_OUTCOME = Plugin(
+    OUTCOME, "What the rules of the environment say at the end", "apportion.rlhf.training.reward:of_episodes"
+)
 THE_STACKELBERG_REWARD = Plugin(
     "stackelberg",
     "How far a speech moves its follower towards what the leader wants to hear",
@@ -118,12 +124,20 @@ POLICY = Plugin(
     settings="apportion.rlhf.sampling.policy_partner:PolicyPartnerSettings",
 )
 
-SOTOPIA = Plugin(
-    "sotopia",
-    "Social episodes, played live",
-    "apportion.rlhf.sampling.sotopia_reset:of_job",
-    settings="apportion.rlhf.sampling.sotopia_reset:SotopiaStarts",
-)
+
+def _live(world: str, starts: str) -> Plugin:
+    """A world, played live."""
+    place = "apportion.rlhf.sampling.starts"
+    return Plugin(world, f"{world}, played live", f"{place}:of_job", settings=f"{place}:{starts}Starts", version=2)
+
+
+SOTOPIA = _live("sotopia", "Sotopia")
+NEGOTIATION = _live("negotiation", "Negotiation")
+BARGAINING = _live("bargaining", "Bargaining")
+CASINO = _live("casino", "Casino")
+WEREWOLF = _live("werewolf", "Werewolf")
+AVALON = _live("avalon", "Avalon")
+ONUW = _live("onuw", "OneNight")
 
 
 def _registry(what: str, group: str, *ours: str) -> Registry:
@@ -137,9 +151,15 @@ def _registry(what: str, group: str, *ours: str) -> Registry:
 
 
 REWARDS = _registry(
-    "reward", "apportion.rewards", "reward_model=THE_REWARD_MODEL", "stackelberg=THE_STACKELBERG_REWARD"
+    "reward",
+    "apportion.rewards",
+    "reward_model=THE_REWARD_MODEL",
+    "outcome=THE_OUTCOME",
+    "stackelberg=THE_STACKELBERG_REWARD",
 )
 PARTNERS = _registry(
     "partner", "apportion.partners", "recorded=THE_RECORDED_PARTNER", "language-model=LANGUAGE_MODEL", "policy=POLICY"
 )
-ENVIRONMENTS = _registry("environment", "apportion.environments", "sotopia=SOTOPIA")
+ENVIRONMENTS = _registry(
+    "environment", "apportion.environments", *(f"{world.name}={world.name.upper()}" for world in WORLDS)
+)

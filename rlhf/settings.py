@@ -14,7 +14,7 @@ from apportion.foundation.files import found_from, last_name
 from apportion.foundation.model_hub.names import model_found_from
 from apportion.foundation.settings import Preset, PresetSettings
 from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, AlgorithmName, listed, readers, unrewarded
-from apportion.rlhf.plugins import ENVIRONMENTS, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
+from apportion.rlhf.plugins import ENVIRONMENTS, OUTCOME, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
 from apportion.rlhf.policy_settings import (
     AlarmSettings,
     ContextTurns,
@@ -97,7 +97,8 @@ class AlignSettings(PresetSettings):
     reward: str = Field(
         default=REWARD_MODEL,
         min_length=1,
-        description="what scores the replies: reward_model (a run's), or the name of a reward that a package brings",
+        description="what scores the replies: reward_model (a run's), outcome (what the environment's rules say at an "
+        "episode's end), or the name of a reward that a package brings",
     )
     reward_settings: dict[str, Any] = Field(default={}, description="settings of that reward, as a table")
     prompts: Path | None = Field(
@@ -243,8 +244,9 @@ class AlignSettings(PresetSettings):
     environment: str | None = Field(
         default=None,
         min_length=1,
-        description=f"{readers('environment')}: dialogues are played live in this environment (sotopia), in place of "
-        "the policy split's contexts, until its rules end them; a group is episodes of one task and seat",
+        description=f"{readers('environment')}: dialogues are played live in this environment "
+        f"({', '.join(ENVIRONMENTS.ours)}), in place of the policy split's contexts, until its rules end them; a group "
+        "is episodes of one task and seat",
     )
     environment_settings: dict[str, Any] = Field(
         default={},
@@ -318,6 +320,8 @@ class AlignSettings(PresetSettings):
     @model_validator(mode="after")
     def _plays(self) -> AlignSettings:
         if self.environment is None:
+            if self.reward == OUTCOME:
+                raise ValueError(f"reward = {OUTCOME!r} is what the rules of an environment say; name an environment")
             if self.environment_settings:
                 raise ValueError("environment_settings are given, and no environment; name one, or take them out")
             return self

@@ -9,15 +9,12 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any, ClassVar, Protocol
 
+from apportion.environments.actions import SILENT, TIMED_OUT
 from apportion.environments.environment import Action, Observation, Step
 from apportion.environments.episode_log import read_log
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError, UnitError
 
-SILENT = "none"
-"""The kind of act by which one does nothing, where an environment has one."""
-UNUSABLE = "unusable"
-"""The key in an act's data by which an agent says that a silent act stands for what could not be used, and why."""
 UNREVISED = "unrevised"
 """The key in an act's data by which an agent says that its draft stands, and why no revision could be used."""
 
@@ -71,13 +68,9 @@ class RandomLegalAgent:
         return Action(kind, f"(random: {kind})")
 
 
-TIMED_OUT = "timed_out"
-"""The key in an act's data by which a silent act says that it stands for one that came too late: the limit, in s."""
-
-
 @dataclass(frozen=True)
 class TimeLimitedAgent:
-    """Another agent, with the silent act in place of what it does not do in time.
+    """Another agent, with the act that stands for none (`Observation.stand_in`) where it does nothing in time.
 
     What comes too late is dropped; whoever still thinks does so by itself until it has ended.
 
@@ -97,8 +90,9 @@ class TimeLimitedAgent:
         return getattr(self.agent, name)  # What it asks a model, for whoever counts requests.
 
     def act(self, view: Observation) -> Action:
-        """What it does, or the silent act where that is allowed; raises what it raises."""
-        if SILENT not in view.legal:
+        """What it does, or what stands for it where something can; raises what it raises."""
+        instead = view.stand_in(TIMED_OUT, self.limit_s)
+        if instead is None:
             return self.agent.act(view)
         answers: Queue[Action | BaseException] = Queue()
 
@@ -112,7 +106,7 @@ class TimeLimitedAgent:
         try:
             answer = answers.get(timeout=self.limit_s)
         except Empty:
-            return Action(SILENT, "", {TIMED_OUT: self.limit_s})
+            return instead
         if isinstance(answer, BaseException):
             raise answer
         return answer

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.agents.agent import SILENT, UNREVISED, UNUSABLE
+from apportion.environments.actions import UNUSABLE
+from apportion.environments.agents.agent import UNREVISED
 from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
@@ -34,7 +35,7 @@ reply. Self-Refine (Madaan et al., 2023) asks for these two by themselves, sever
 TEMPERATURE = 1.0
 """Section 4 of SOTOPIA: to encourage diversity of the agents' responses."""
 ATTEMPTS = 3
-"""Times a model is asked for one act, its mistake shown to it, before the silent act stands in its place."""
+"""Times a model is asked for one act, its mistake shown to it, before another stands in its place."""
 TOKENS_AN_ACT = 60
 """About what an act takes as JSON."""
 _LONGEST_THOUGHT = 2_000
@@ -80,19 +81,20 @@ class LanguageModelAgent:
     form: ActionFormat = WORDS
 
     def act(self, view: Observation) -> Action:
-        """What the model does; after `ATTEMPTS` replies that cannot be used the silent act, with the mistake as data.
+        """What the model does; after `ATTEMPTS` bad replies what stands for it, with the mistake as data.
 
         A draft whose revision cannot be used stands, with the mistake as data.
 
         Raises InputError: No request can succeed until a person changes something. Raises StoppedError: The budget is
-        used up. Raises UnitError: The server failed; or no reply could be used where nobody may be silent.
+        used up. Raises UnitError: The server failed; or no reply could be used where nothing can stand for it.
         """
         try:
             act = self._asked(self.request(view), view)
         except NoUsableReplyError as error:
-            if SILENT not in view.legal:
+            instead = view.stand_in(UNUSABLE, error.replies[-1].mistake)
+            if instead is None:
                 raise
-            return Action(SILENT, "", {UNUSABLE: error.replies[-1].mistake})
+            return instead
         if revised(self.style, self.form.prompts) is None:
             return act
         try:

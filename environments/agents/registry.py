@@ -20,6 +20,17 @@ from apportion.llm_client.session import Complete, LLMSession
 TOO_LONG = "Lower the number of acts, or use a model with a longer context."
 
 
+EVERYWHERE: Mapping[str, str] = {
+    "recorded": "apportion.environments.agents.agent:ReplayAgent",
+    # By their places alone: what they are made with is above this package, and is loaded when somebody names them.
+    "policy": "apportion.rlhf.sampling.policy_agent:FolderPolicy",
+    "smollm2": "apportion.rlhf.sampling.policy_agent:SmolLM2",
+}
+"""Agents of every world."""
+MADE_OF = (ReplayAgent.example, "policy@FOLDER")
+"""How those are written that are made of something."""
+
+
 def agents_by_name(group: str, ours: Mapping[str, str]) -> Registry:
     """The registry of agents that are no language models: ours by their places, and a package's entry points."""
     return Registry(
@@ -28,7 +39,7 @@ def agents_by_name(group: str, ours: Mapping[str, str]) -> Registry:
         must_be="an apportion.environments.agents.agent.Agent, or a class that is made without arguments, or with what "
         "stands behind an @ by its `of`",
         fits=lambda thing: callable(getattr(thing, "act", None)),
-        ours=ours,
+        ours={**ours, **EVERYWHERE},
     )
 
 
@@ -43,7 +54,7 @@ class AgentRegistry:
 
     registry: Registry
     form: ActionFormat = WORDS
-    made_of: tuple[str, ...] = (ReplayAgent.example,)
+    made_of: tuple[str, ...] = MADE_OF
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def asked_by(

@@ -30,7 +30,7 @@ from itertools import islice
 from random import Random
 from typing import Any, ClassVar
 
-from apportion.environments.agents.agent import SILENT
+from apportion.environments.actions import SILENT
 from apportion.environments.deduction.events import (
     MODERATOR,
     SPEAK,
@@ -46,7 +46,7 @@ from apportion.environments.deduction.events import (
     numbers_in,
     utterance,
 )
-from apportion.environments.deduction.observation import PrivateInformation, in_text
+from apportion.environments.deduction.observation import PrivateInformation, in_text, possible
 from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
 from apportion.foundation.errors import InputError
 
@@ -97,6 +97,16 @@ class Deduction(Environment):
     def observe(self, agent: str) -> str:
         """The rules, the player's role, what happened and it may know, and what it may do."""
         return in_text(self.facts(agent), self.meanings, self.words)
+
+    def cue(self, agent: str) -> str:
+        """What it learned in secret since it acted last, and what it may do where that is not to speak."""
+        facts = self.facts(agent)
+        own = [number for number, event in enumerate(facts.events) if event.seat == facts.seat]
+        since = facts.events[own[-1] + 1 :] if own else ()
+        told = [f"{event.stage}: {done(event, facts.seat)}." for event in since if event.to is not None]
+        may = [] if SPEAK in facts.choices else possible(facts, self.meanings, self.words)
+        told += [f"({facts.stage}. You may: {'; '.join(may)}.)"] if may else []
+        return " ".join(told)
 
     def facts(self, agent: str) -> PrivateInformation:
         """The same as data."""
@@ -170,11 +180,18 @@ class Deduction(Environment):
         return tuple(AgentAction(move.agent, Action(SILENT)) for move in moves)
 
     def meant(self, agent: str, text: str) -> Action:
-        """In a discussion what is said; else the kind of act that the words name, or the only one, at its numbers."""
+        """In a discussion what is said; else the act as `said` tells it, or the kind that is named, at its numbers."""
         choices = self.choices(self._seats[agent])
         if SPEAK in choices:
             return Action(SPEAK, text)
-        named = [kind for kind in choices if kind in text.casefold()] or list(choices)
+        for kind, aims in choices.items():
+            for aim in aims or (None,):
+                if text == f"[{self.words(kind, aim)}]":  # As `said` has it.
+                    return Action(kind, "", list(aim) if isinstance(aim, tuple) else aim)
+        named = [kind for kind in choices if kind in text.casefold()]
+        if not named and not any(map(str.isdigit, text)):
+            return Action("", text)  # Words that neither name an act nor a player are none.
+        named = named or list(choices)
         return self.in_words(agent, named[0], text) if len(named) == 1 else Action(SILENT)
 
     def in_words(self, agent: str, kind: str, text: str) -> Action:

@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from apportion.environments.agents.agent import ReplayAgent
 from apportion.environments.agents.registry import AgentRegistry, agents_by_name
 from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Deal
@@ -35,10 +34,9 @@ def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) 
         {
             "random": "apportion.environments.deduction.scripts:Random",
             **ours,
-            "recorded": "apportion.environments.agents.agent:ReplayAgent",
         },
     )
-    return AgentRegistry(registry, FORM, (ReplayAgent.example,), elsewhere)
+    return AgentRegistry(registry, FORM, elsewhere=elsewhere)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.agents.agent import SILENT, Agent
+from apportion.environments.actions import SILENT
+from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.games import GAMES, game_called
 from apportion.environments.deduction.simulation import DeductionChoice, in_time
 from apportion.environments.environment import InvalidActionError, Step
-from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
+from apportion.environments.episode_log import LOG, LoggedEpisode, read_log, unusable_told
 from apportion.environments.tournament.team_games.matches import (
     POOL,
     TEAMS,
@@ -118,7 +119,7 @@ def _matches(path: Path, kind: str, logged: Mapping[str, LoggedEpisode], is_pers
     game = game_called(kind)
     ended: list[Match] = []
     for name, episode in logged.items():
-        if episode.closing is None:
+        if not episode.rated:
             continue
         about, seed = dict(episode.opening["about"]), episode.opening["seed"]
         try:
@@ -130,8 +131,9 @@ def _matches(path: Path, kind: str, logged: Mapping[str, LoggedEpisode], is_pers
         drawn = about.pop(SEATING, None) != TEAMS
         seats = tuple(_seats(played, episode, is_person))
         ended.append(Match(name, canonical_json([kind, about, seed]), seats, drawn))
-    unfinished = tuple(name for name, episode in logged.items() if episode.closing is None)
-    return Matches(kind, larger_first(game.made.teams, ended), tuple(ended), unfinished)
+    unfinished = tuple(name for name, episode in logged.items() if not episode.rated)
+    teams, unusable = larger_first(game.made.teams, ended), unusable_told(logged.values())
+    return Matches(kind, teams, tuple(ended), unfinished, unusable)
 
 
 def larger_first(teams: Mapping[str, str], matches: Sequence[Match]) -> tuple[str, str]:
@@ -181,6 +183,7 @@ def merged(found: Sequence[Matches]) -> list[Matches]:
             several[0].teams,
             tuple(match for one in several for match in one.matches),
             tuple(name for one in several for name in one.unfinished),
+            " ".join(filter(None, (one.unusable for one in several))),
         )
         for game, several in games.items()
     ]

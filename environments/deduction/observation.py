@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from apportion.environments.agents.agent import SILENT
+from apportion.environments.actions import SILENT
 from apportion.environments.deduction.events import SPEAK, Aim, Deal, Event, Stage, line
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apportion.environments.agents.agent import SILENT
+from apportion.environments.actions import SILENT
 from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import SPEAK, done, numbers_in
 from apportion.environments.deduction.observation import SAY, PrivateInformation, instead, listed

@@ -17,7 +17,7 @@ from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.collect_episodes import CollectedEpisode, CollectionResult, EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Environment, Observation
-from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
+from apportion.environments.episode_log import LOG, LoggedEpisode, read_log, unusable_told
 from apportion.environments.restored_episode import MissingAgent
 from apportion.environments.terminal.console import Screen
 from apportion.environments.terminal.human_agent import HumanAgent, Renderer
@@ -33,7 +33,8 @@ class PersonPlayed:
 
     ``again`` says that the episode was over before, so that nobody was asked for anything; ``acts`` how many it has;
     ``scores`` are the person's own by the judge ``rules``, where it knows; ``begun`` counts other episodes of the
-    folder that are not over; ``report`` is the whole corpus'.
+    folder that are not over; ``report`` is the whole corpus'; ``unusable`` tells others' acts that were none, and
+    whether the episode has no score for it.
     """
 
     again: bool
@@ -41,6 +42,7 @@ class PersonPlayed:
     scores: Mapping[str, float]
     begun: int
     report: ImportReport
+    unusable: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +147,8 @@ class HumanPlay:
             outcome = played.environment.outcome()[self.seat_name]
             scores = {name: value for name, value in outcome.items() if value is not None}
             report = place(self.kind, out, replace(made, notes=(self.note, *made.notes)), record)
-            return PersonPlayed(again, len(played.environment.steps), scores, unfinished, report)
+            unusable = unusable_told([read_log(out / LOG)[plan.name]])
+            return PersonPlayed(again, len(played.environment.steps), scores, unfinished, report, unusable)
 
     def _in_the_folder(self, log: Path) -> tuple[tuple[CollectedEpisode, ...], int]:
         """The episodes of a log that are over, replayed without asking anybody, and how many are not."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from apportion.environments.agents.agent import Agent, ReplayAgent
+from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE
-from apportion.environments.agents.registry import AgentRegistry
+from apportion.environments.agents.registry import MADE_OF, AgentRegistry
 from apportion.environments.agents.wrappers import WrappedModel, unwrapped
 from apportion.environments.negotiation.language_model import FORM, script_registry
 from apportion.environments.negotiation.llm_realization import PROMPTS, WORDED, WORDING, LLMVerbalizedAgent
@@ -64,4 +64,4 @@ class Negotiators(AgentRegistry):
         return super().prompt_files(asked)
 
 
-ROSTER = Negotiators(AGENTS, FORM, (ReplayAgent.example, "learned@FOLDER"))
+ROSTER = Negotiators(AGENTS, FORM, (*MADE_OF, "learned@FOLDER"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
 
 from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
-from apportion.environments.negotiation.act_parser import parse
+from apportion.environments.negotiation.act_parser import UNKNOWN, parse
 from apportion.environments.negotiation.action_encoding import (
     AGREE,
     INSIST,
@@ -38,6 +39,10 @@ NAMES = ("Alice", "Bob")
 """Seat 0 and seat 1, as in the paper."""
 MOST_WORDS = 2_000
 """Characters of one act: what is longer is no sentence of a negotiation."""
+
+
+BEHIND = re.compile(r"\[([^\]]*)\]\s*$")
+"""The act in brackets at the end of an utterance."""
 
 
 class Negotiation(Environment):
@@ -118,9 +123,33 @@ class Negotiation(Environment):
         if split is None and kind == SELECT:
             split = self.game.meant(seat)
         if split is None and kind == "insist":
-            own = [code % SPLITS for code in self.game.acts[seat != self.starter :: 2] if code < AGREE]
-            split = own[-1] if own else None
+            split = self._proposed(seat)
         return Action(kind, text, None if split is None else list(SPLIT_OF[split]))
+
+    def meant(self, agent: str, text: str) -> Action:
+        """The act that the words are, or that stands in brackets behind them (`said`); at the end what is taken."""
+        if self.game.over:
+            return self.in_words(agent, SELECT, text)
+        game, seat = self.game, self.agents.index(agent)
+        told = BEHIND.search(text)
+        standing = game.standing if game.by == 1 - seat else None
+        kind, split = parse(told[1] if told else text, self.context.counts, standing)
+        if kind == UNKNOWN:
+            kind, split = parse(text, self.context.counts, standing, self._proposed(seat))
+        if kind == "insist" and kind not in game.kinds():
+            kind = "propose"
+        return Action(
+            kind, text[: told.start()].strip() if told else text, None if split is None else list(SPLIT_OF[split])
+        )
+
+    def cue(self, agent: str) -> str:
+        """That items are taken now."""
+        return "(The talk is over. Say what you take.)" if SELECT in self.legal(agent) else ""
+
+    def stand_in(self, agent: str) -> Action:
+        """Nothing is agreed to: a refusal, or where something has to be kept, to keep nothing."""
+        keeps = next((kind for kind in ("disagree", SELECT) if kind in self.legal(agent)), "propose")
+        return Action(keeps, "", None if keeps == "disagree" else [0] * len(ITEMS))
 
     def examples(self, agent: str) -> dict[str, list[str]]:
         """Sentences of the splits that the pool allows, of which `SELECT` takes any."""
@@ -147,7 +176,7 @@ class Negotiation(Environment):
         """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
         if move.act.kind == SELECT:
             return None
-        return _utterance(self._code(move.act), move.act.text.strip(), self.context.counts)
+        return _utterance(self._code(move.act.plain), move.act.text.strip(), self.context.counts)
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The rules and the pool for both; what things are worth to it for each agent alone."""
@@ -158,6 +187,11 @@ class Negotiation(Environment):
         for name, values in zip(self.agents, self.context.values, strict=True):
             rows.append((name, "goal", f"As many points as possible: to {name}, {values_in_words(values)}."))
         return rows
+
+    def _proposed(self, seat: int) -> int | None:
+        """The split that a seat has proposed last."""
+        own = [code % SPLITS for code in self.game.acts[seat != self.starter :: 2] if code < AGREE]
+        return own[-1] if own else None
 
     def _plain(self, code: int) -> str:
         """An act by its number, in words that `in_words` reads."""

@@ -37,11 +37,8 @@ PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.negotiati
 
 
 def script_registry(entry_points: str, module: str, scripts: Mapping[str, str], **others: str) -> Registry:
-    """Agents by name: the scripts of a module by their classes, ``recorded``, ``others``, and those of packages."""
-    recorded = {"recorded": "apportion.environments.agents.agent:ReplayAgent"}
-    return agents_by_name(
-        entry_points, {**{name: f"{module}:{script}" for name, script in scripts.items()}, **recorded, **others}
-    )
+    """Agents by name: the scripts of a module by their classes, ``others``, those everywhere and of packages."""
+    return agents_by_name(entry_points, {**{name: f"{module}:{script}" for name, script in scripts.items()}, **others})
 
 
 def fields(view: Observation, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, place
+from apportion.environments.actions import MOST_UNUSABLE
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE, TOKENS_AN_ACT
 from apportion.environments.agents.registry import AgentRegistry
@@ -107,14 +108,17 @@ def write_corpus(
     out: Path,
     *,
     overwrite: bool = False,
+    most_unusable: float = MOST_UNUSABLE,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
-    """Play, and write the corpus with its log.
+    """Play, and write the corpus with its log; ``most_unusable`` as `EpisodePlan` has it.
 
     Raises InputError: The folder holds something else, an unknown name, a damaged log, nothing to play, a model that
     cannot be asked. Raises StoppedError: The budget is spent; the log keeps what was played, and the same call goes on.
     """
     record, players = simulation.record(), simulation.players
+    if most_unusable != MOST_UNUSABLE:
+        record["most_unusable"] = most_unusable
     total = simulation.total
     if not overwrite:
         check_free(out, record)
@@ -123,7 +127,8 @@ def write_corpus(
             (out / LOG).unlink(missing_ok=True)
         claim(out, record)
         concurrency = min(players.chosen.concurrency, total) if players.asks else 1
-        simulated = simulate(simulation.plans(agents), out / LOG, concurrency=concurrency, progress=progress)
+        plans = [replace(plan, most_unusable=most_unusable) for plan in simulation.plans(agents)]
+        simulated = simulate(plans, out / LOG, concurrency=concurrency, progress=progress)
     made = to_corpus(simulated)
     notes = ("simulated, not recorded: no person spoke", *simulation.notes, *made.notes)
     return place(simulation.kind, out, replace(made, notes=notes), record)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from apportion.environments.agents.agent import ReplayAgent
-from apportion.environments.agents.registry import AgentRegistry, agents_by_name
+from apportion.environments.agents.registry import MADE_OF, AgentRegistry, agents_by_name
 
 AGENTS = agents_by_name(
     "apportion.agents",
@@ -11,17 +10,11 @@ AGENTS = agents_by_name(
         "conceding": "apportion.environments.sotopia.scripted_agents:Conceding",
         "moody": "apportion.environments.sotopia.scripted_agents:WordSensitiveAgent",
         "random": "apportion.environments.agents.agent:RandomLegalAgent",
-        "recorded": "apportion.environments.agents.agent:ReplayAgent",
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
-        # By their places alone: what they are made with is above this package, and is loaded when somebody names them.
-        "policy": "apportion.rlhf.sampling.policy_agent:FolderPolicy",
-        "smollm2": "apportion.rlhf.sampling.policy_agent:SmolLM2",
     },
 )
 METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with metacognitive multi-agent systems)"
-ROSTER = AgentRegistry(
-    AGENTS, made_of=(ReplayAgent.example, "talking@STEP", "policy@FOLDER"), elsewhere={"metamind": METAMIND}
-)
+ROSTER = AgentRegistry(AGENTS, made_of=(*MADE_OF, "talking@STEP"), elsewhere={"metamind": METAMIND})
 """``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, ``smollm2``, ``policy@FOLDER``, a
 package's, or a language model's at a server: ``base``, ``react``, ``refine``, ``base@MODEL``."""
 asked_by, scripted = ROSTER.asked_by, ROSTER.scripted

@@ -121,7 +121,12 @@ def _played_in(path: Path) -> set[str]:
 def _facts(played: Played, sampling: Sampling) -> tuple[str, ...]:
     facts = [
         f"{league.game}: {len(league.matches):,} matches of {len({one.deal for one in league.matches}):,} deals"
-        + (f"; {len(league.unfinished):,} have not ended, and are in no figure" if league.unfinished else "")
+        + (
+            f"; {len(league.unfinished):,} have not ended, or have no score, and are in no figure"
+            if league.unfinished
+            else ""
+        )
+        + (f"; {league.unusable}" if league.unusable else "")
         for league in played.leagues
     ]
     if played.leagues:

@@ -69,8 +69,9 @@ def agents_table(standing: Standing) -> str:
 def _about(table: Standings) -> str:
     text = f"{table.episodes:,} episodes of {table.tasks:,} tasks, simulated; scored by {escaped(table.judge)}."
     if table.unscored:
-        text += f" {table.unscored:,} episodes have no score (not ended, or the judge failed) and are in no figure."
-    return text
+        why = "not ended, unusable acts, or the judge failed"
+        text += f" {table.unscored:,} episodes have no score ({why}) and are in no figure."
+    return f"{text} {escaped(table.unusable)}".rstrip()
 
 
 def _dimension(standing: Standing, judge: str) -> str:

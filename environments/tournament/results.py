@@ -10,7 +10,7 @@ from typing import Any
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, RANGES
-from apportion.environments.episode_log import LOG, LoggedEpisode, read_log
+from apportion.environments.episode_log import LOG, LoggedEpisode, read_log, unusable_told
 from apportion.environments.role_assignment import BY_RULES
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -33,11 +33,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """The scored episodes of a tournament; ``unscored`` names those that did not end or have no score by ``judge``."""
+    """The scored episodes of a tournament.
+
+    ``unscored`` names those that did not end or have no score by ``judge``; ``unusable`` tells acts that were none.
+    """
 
     judge: str
     results: tuple[Result, ...]
     unscored: tuple[str, ...] = ()
+    unusable: str = ""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -74,9 +78,10 @@ def read_results(folder: Path, judge: str = BY_RULES.called) -> Results:
         for name, episode in logged.items()
         if name in scored
     )
+    unusable = unusable_told(logged.values())
     if not results:
-        raise InputError(f"{path}: no episode has ended; play on first")
-    return Results(judge, results, tuple(name for name in logged if name not in scored))
+        raise InputError(f"{path}: no episode has ended with a score; play on first. {unusable}".rstrip())
+    return Results(judge, results, tuple(name for name in logged if name not in scored), unusable)
 
 
 def _seats(episode: LoggedEpisode) -> tuple[str, tuple[str, ...]]:
@@ -91,7 +96,7 @@ _Scores = tuple[str, Mapping[str, Mapping[str, float]]]
 
 def _by_rules(logged: Mapping[str, LoggedEpisode]) -> Iterator[_Scores]:
     for name, episode in logged.items():
-        if episode.closing is not None:
+        if episode.closing is not None and episode.rated:
             outcome: Mapping[str, Mapping[str, Any]] = episode.closing["outcome"]
             yield name, {who: {k: v for k, v in values.items() if v is not None} for who, values in outcome.items()}
 

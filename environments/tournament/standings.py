@@ -104,13 +104,17 @@ class Standing:
 
 @dataclass(frozen=True)
 class Standings:
-    """The whole table: one a dimension, in the order of the ranges; ``unscored`` counts episodes that are in none."""
+    """The whole table: one a dimension, in the order of the ranges.
+
+    ``unscored`` counts episodes that are in none; ``unusable`` tells acts that were none.
+    """
 
     judge: str
     agents: tuple[str, ...]
     episodes: int
     tasks: int
     unscored: int
+    unusable: str
     dimensions: tuple[Standing, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -127,6 +131,7 @@ def standings(results: Results) -> Standings:
         len(results.results),
         len(results.tasks),
         len(results.unscored),
+        results.unusable,
         tuple(_standing(results, dimension) for dimension in results.dimensions),
     )
 

@@ -24,6 +24,7 @@ from torch import Tensor
 from apportion.corpus.session import Episode
 from apportion.foundation.distributed import Processes
 from apportion.foundation.errors import UnitError
+from apportion.rlhf.plugins import OUTCOME
 from apportion.rlhf.policy.contexts import DialogueContext, dialogue_chunks, merge_turns
 from apportion.rlhf.policy.folder import write_adapter
 from apportion.rlhf.policy.loading import Policy
@@ -38,10 +39,11 @@ from apportion.rlhf.sampling.rollout import Draw, Rollout, finite_probabilities,
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.alarms import Alarms, repetition, sameness
 from apportion.rlhf.training.checkpoint_folders import StepFolders
+from apportion.rlhf.training.endings import measured_endings
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import STATE, Metrics, masked_mean, progress_line
 from apportion.rlhf.training.penalties import Penalties
-from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
+from apportion.rlhf.training.reward import Reward, ScoreNorm, at_the_end, finite_scores, normalized_scores
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training.step_end import step_ended
 from apportion.rlhf.training_data import TrainingData
@@ -237,7 +239,9 @@ class PPO:
         rollout, scores = self._gather(sampled, self._scores(number, contexts, sampled))
         experience, observed = self._experience(rollout, scores, places)
         losses = self.update(number, experience)
-        return {"reward": math.fsum(scores) / len(scores), **observed, **losses}
+        counted = len(rollout.endings) if self.settings.reward == OUTCOME else len(scores)
+        ended = measured_endings(rollout.endings)
+        return {"reward": math.fsum(scores) / counted, **observed, **ended, **losses}
 
     def state(self) -> PPOState:
         """What a checkpoint has to hold beside the adapters, the metrics and the random number generators."""
@@ -289,9 +293,8 @@ class PPO:
 
     def _scores(self, number: int, contexts: Sequence[DialogueContext], rollout: Rollout) -> list[float]:
         answered = rollout.answered(contexts)
-        return finite_scores(
-            self.reward, answered, rollout.histories, rollout.texts, f"{self.settings.algorithm.upper()} step {number}"
-        )
+        where = f"{self.settings.algorithm.upper()} step {number}"
+        return finite_scores(self.reward, answered, rollout.histories, rollout.texts, where, rollout.endings)
 
     def _gather(self, rollout: Rollout, scores: list[float]) -> tuple[Rollout, list[float]]:
         """All processes' responses and scores, in the order of the contexts."""
@@ -311,7 +314,9 @@ class PPO:
         lost: list[float] = []
         if self.penalties:
             lost = self.penalties(rollout.said, [places[row] for row in rollout.turn_ends[:, 0].tolist()])
-        scores = normalized_scores(scores, self.score_norm, settings, lost)
+        rows = rollout.turn_ends[:, 0].tolist()
+        last = [row != after for row, after in zip(rows, [*rows[1:], None], strict=True)]
+        scores = normalized_scores(scores, self.score_norm, settings, lost, at_the_end(last, settings))
         cost = self.kl_control.coefficient
         rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_placement)
         advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)

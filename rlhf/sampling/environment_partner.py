@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Protocol, runtime_checkable
 
 from apportion.environments.actions import AgentAction
-from apportion.environments.agents.agent import UNUSABLE, Agent
+from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Action, Environment, Observation
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
 from apportion.rlhf.sampling.partner import Heard
-from apportion.rlhf.sampling.policy_agent import PolicyAgent, act_said, episode_seen, live_context, open_turn
+from apportion.rlhf.sampling.policy_agent import (
+    PolicyAgent,
+    act_said,
+    episode_seen,
+    live_context,
+    open_turn,
+)
+from apportion.rlhf.training.endings import StopReason
+
+_Key = tuple[str, tuple[str, ...]]
+"""A start by its name, and what the policy has said in it."""
 
 UNHEARD = "(Nothing is heard.)"
 """What stands for acts of the others that nobody hears."""
+MOST_DRAWS = 50
+"""How often a start is drawn anew in which the policy is never asked, as somebody who dies in the first night."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,11 @@ class _Played:
     def view(self) -> Observation:
         return Observation(self.game, self.agent)
 
+    @property
+    def role(self) -> str:
+        """What its returns are compared with: its role where roles are dealt, else its seat."""
+        return str(getattr(self.view.facts, "role", None) or f"seat {self.view.seat + 1}")
+
     def copy(self) -> _Played:
         return replace(self, game=self.game.clone())
 
@@ -63,21 +81,31 @@ class _Played:
 class EnvironmentPartner:
     """The other side of the policy's dialogues: the environment's rules, and ``others`` in the seats beside it.
 
-    A policy's words are an act (`apportion.environments.environment.Environment.meant`); what is none is silence, and
-    is counted. Every episode of one start draws alike, so that episodes of a group differ by what the policy said.
+    A policy's words are an act (`apportion.rlhf.sampling.policy_agent.act_said`); what is none is counted, and another
+    one stands for it. Every episode of one start draws alike, so that episodes of a group differ by what the policy
+    said.
 
-    ``others``: who has the other seats; None: the policy itself, as it is at the time. ``dimension``: of the outcome,
-    what is watched. The policy is not paid by it. ``history_text``: how the scorer writes a history. ``at_once``: how
-    many acts of ``others`` are waited for at once, where each costs time.
+    ``others``: who has the other seats, drawn for each where there are several; None is the policy itself, as it is at
+    the time. ``dimension``: of the outcome, what is watched, and paid by `apportion.rlhf.training.outcome`.
+    ``most_unusable``: the share of the policy's acts that may be unusable before an episode is worth the least.
+    ``history_text``: how the scorer writes a history. ``at_once``: how many acts of ``others`` are waited for at once,
+    where each costs time.
     """
 
     def __init__(
-        self, starts: Sequence[Start], others: Agent | None, dimension: str, history_text: HistoryText, at_once: int = 1
+        self,
+        starts: Sequence[Start],
+        others: Sequence[Agent | None],
+        dimension: str,
+        most_unusable: float,
+        history_text: HistoryText,
+        at_once: int = 1,
     ) -> None:
-        self._at_once = at_once
+        self._at_once, self._most_unusable = at_once, most_unusable
         self._starts = {start.name: start for start in starts}
-        self._others, self._dimension, self._history_text = others, dimension, history_text
-        self._kept: dict[tuple[str, tuple[str, ...]], _Played] = {}
+        self._others, self._dimension, self._history_text = tuple(others), dimension, history_text
+        self._kept: dict[_Key, _Played] = {}
+        self._acts: dict[_Key, Action] = {}
 
     def begin(self, contexts: Sequence[DialogueContext], speaker: PolicyAgent) -> list[DialogueContext]:
         """The contexts (B of them) as they stand when the policy is first asked: others may have opened the dialogue.
@@ -87,10 +115,16 @@ class EnvironmentPartner:
 
         Raises UnitError: the policy is never asked, or what it reads is longer than its window.
         """
-        self._acting = self._others or speaker
+        self._acting = [other or speaker for other in self._others]
         self._kept.clear()
+        self._acts.clear()
         begun = {context.session_id: _begun(self._starts[context.session_id]) for context in contexts}
         self._play_on(list(begun.values()))
+        for _ in range(MOST_DRAWS):
+            never = [played for played in begun.values() if played.game.over]
+            for played in never:
+                played.game.reset(f"{played.game.seed}+")
+            self._play_on(never)
         for name, played in begun.items():
             if played.game.over:
                 raise UnitError(f"{name}: over before {played.agent!r} was asked; leave out that task or seat")
@@ -99,11 +133,16 @@ class EnvironmentPartner:
         return [self._context(context.session_id, speaker) for context in contexts]
 
     def worded(self, context: DialogueContext, replies: Sequence[str], reply: str) -> tuple[str, bool]:
-        """What is heard of ``reply``, said after ``replies``: the utterance of its act; whether it is one at all."""
+        """The utterance of the act that ``reply`` is after ``replies``, or the act itself where nobody hears it.
+
+        And whether it is an act at all.
+        """
         played = self._kept[context.session_id, tuple(replies)]
         act = act_said(played.view, reply)
-        usable = not (isinstance(act.data, Mapping) and UNUSABLE in act.data)
-        return played.game.said(AgentAction(played.agent, act)) or "", usable
+        text = played.game.said(AgentAction(played.agent, act))
+        text = _written(act) if text is None else text
+        self._acts[context.session_id, (*replies, text)] = act
+        return text, not act.stands
 
     def answer(self, context: DialogueContext, replies: Sequence[str]) -> str | None:
         """What is said after ``replies``; None: the episode is over."""
@@ -115,7 +154,7 @@ class EnvironmentPartner:
         new = [key for key in dict.fromkeys(keys) if key not in self._kept]
         for name, said in new:
             self._kept[name, said] = self._kept[name, said[:-1]].copy()
-        self._do([self._kept[key] for key in new], [said[-1] for _, said in new])
+        self._do([self._kept[key] for key in new], [self._act(key) for key in new])
         self._play_on([self._kept[key] for key in new])
         for key in new:
             _tell(self._kept[key])
@@ -126,23 +165,35 @@ class EnvironmentPartner:
         said = open_turn(episode_seen(self._kept[context.session_id, tuple(replies)].view, context.session_id))
         return self._history_text(said, len(said.turns) - 1)
 
-    def ending(self, context: DialogueContext, replies: Sequence[str]) -> tuple[float | None, bool]:
-        """What the policy has in the watched dimension after ``replies`` (None: not known), and whether it is over."""
-        game = self._kept[context.session_id, tuple(replies)].game
-        return game.outcome()[self._starts[context.session_id].agent].get(self._dimension), game.over
+    def ending(self, context: DialogueContext, replies: Sequence[str], unusable: int = 0) -> StopReason:
+        """What the policy has come to after ``replies``, of which so many were ``unusable``.
+
+        Its score is what the rules say of the watched dimension then; the least that there is where they say nothing
+        before the end, or where too many acts were none.
+        """
+        played = self._kept[context.session_id, tuple(replies)]
+        value = played.game.outcome()[played.agent].get(self._dimension)
+        least, _ = played.game.scales().get(self._dimension, (0.0, 0.0))
+        garbage = unusable > self._most_unusable * len(replies)
+        score = least if value is None or garbage else value
+        return StopReason(value, played.game.over, len(replies), unusable, score, played.role)
 
     def _context(self, name: str, speaker: PolicyAgent) -> DialogueContext:
         seen = episode_seen(self._kept[name, ()].view, name)
-        context = live_context(seen, speaker.policy.tokenizer, speaker.window.max_context_tokens)
+        cue = self._kept[name, ()].view.cue
+        context = live_context(seen, speaker.policy.tokenizer, speaker.window.max_context_tokens, cue)
         return replace(context, history=self.history(context, ()))
 
-    def _do(self, episodes: Sequence[_Played], said: Sequence[str]) -> None:
+    def _act(self, key: _Key) -> Action:
+        """The act of the last of the replies of a dialogue."""
+        name, replies = key
+        return self._acts.get(key) or act_said(self._kept[name, replies[:-1]].view, replies[-1])
+
+    def _do(self, episodes: Sequence[_Played], acts: Sequence[Action]) -> None:
         """The policy's act in each episode, and those of whoever acts in the same step."""
-        others = self._acts(
-            [Observation(p.game, name) for p in episodes for name in p.game.acting() if name != p.agent]
-        )
-        for played, text in zip(episodes, said, strict=True):
-            act, acting = act_said(played.view, text), played.game.acting()
+        others = self._acts_of([(p.game, name) for p in episodes for name in p.game.acting() if name != p.agent])
+        for played, act in zip(episodes, acts, strict=True):
+            acting = played.game.acting()
             played.game.step({name: act if name == played.agent else next(others) for name in acting})
 
     def _play_on(self, episodes: Sequence[_Played]) -> None:
@@ -150,26 +201,51 @@ class EnvironmentPartner:
         while waiting := [p for p in episodes if not p.game.over and p.agent not in p.game.acting()]:
             if len(waiting[0].game.steps) >= MOST_STEPS:
                 raise UnitError(f"{waiting[0].game.kind}: {waiting[0].agent!r} is not asked in {MOST_STEPS:,} steps")
-            acts = self._acts([Observation(p.game, name) for p in waiting for name in p.game.acting()])
+            acts = self._acts_of([(p.game, name) for p in waiting for name in p.game.acting()])
             for played in waiting:
                 played.game.step({name: next(acts) for name in played.game.acting()})
 
-    def _acts(self, views: Sequence[Observation]) -> Iterator[Action]:
-        if isinstance(self._acting, BatchAgent):
-            return iter(self._acting.act_all(views) if views else [])
+    def _acts_of(self, asked: Sequence[tuple[Environment, str]]) -> Iterator[Action]:
+        """What is done in each place, by who sits there."""
+        sitting = [self._sitting(game, name) for game, name in asked]
+        views = [Observation(game, name) for game, name in asked]
+        done: dict[int, Action] = {}
+        for number, agent in enumerate(self._acting):
+            places = [place for place, who in enumerate(sitting) if who == number]
+            done.update(zip(places, self._all_acts(agent, [views[place] for place in places]), strict=True))
+        return (done[place] for place in range(len(asked)))
+
+    def _sitting(self, game: Environment, name: str) -> int:
+        """The number of who has a seat; the same in all episodes of a start."""
+        many = len(self._others)
+        return Random(f"{game.seed}/{name}/sits").randrange(many) if many > 1 else 0
+
+    def _all_acts(self, agent: Agent, views: Sequence[Observation]) -> Sequence[Action]:
+        if isinstance(agent, BatchAgent):
+            return agent.act_all(views) if views else []
         if self._at_once > 1 and len(views) > 1:
             with ThreadPoolExecutor(min(self._at_once, len(views))) as pool:
-                return iter(list(pool.map(self._acting.act, views)))
-        return iter([self._acting.act(view) for view in views])
+                return list(pool.map(agent.act, views))
+        return [agent.act(view) for view in views]
 
 
 def _tell(played: _Played) -> None:
     """Tell the policy what the others have said since it was last told, as it reads it."""
     seen = episode_seen(played.view, "")
     said = merge_turns(seen.turns[played.heard :], seen)
-    told = " ".join(one.text for one in said if one.role == "user") or UNHEARD
-    played.answer = None if played.game.over else told
+    if played.game.over:
+        played.answer = None
+        return
+    heard, cue = " ".join(one.text for one in said if one.role == "user"), played.view.cue
+    played.answer = " ".join(filter(None, (heard, cue))) or UNHEARD
     played.heard = len(seen.turns)
+
+
+def _written(act: Action) -> str:
+    """An act that nobody hears, as the policy's own words."""
+    read = act.plain
+    data = " ".join(map(str, read.data)) if isinstance(read.data, list | tuple) else read.data
+    return f"[{read.kind}] {read.text or ('' if data is None else data)}".strip()
 
 
 def _begun(start: Start) -> _Played:

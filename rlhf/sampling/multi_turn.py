@@ -16,9 +16,9 @@ from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, render
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.sampling.partner import Partner, Stage, answers
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.sampling.rollout import Rollout, StopReason, pad_prompts, sample_replies
+from apportion.rlhf.sampling.rollout import Rollout, pad_prompts, sample_replies
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.reward import Reward
+from apportion.rlhf.training.reward import OutcomeReward, Reward
 
 
 @dataclass
@@ -73,11 +73,9 @@ def sample_dialogues(
         for dialogue, answer in zip(speaking, answers(partner, heard), strict=True):
             dialogue.open = answer is not None and _goes_on(dialogue, policy, answer, between, settings)
     rollout = _assembled(dialogues, policy, model.device)
-    return rollout if stage is None else replace(rollout, endings=tuple(_ending(stage, one) for one in dialogues))
-
-
-def _ending(stage: Stage, dialogue: _Dialogue) -> StopReason:
-    return StopReason(*stage.ending(dialogue.context, dialogue.replies), len(dialogue.replies), dialogue.unusable)
+    if stage is None:
+        return rollout
+    return replace(rollout, endings=tuple(stage.ending(one.context, one.replies, one.unusable) for one in dialogues))
 
 
 def _say(
@@ -214,7 +212,11 @@ def _compared(model: PeftModel, contexts: Sequence[DialogueContext], answer: Cal
 
 def _spoken(rollout: Rollout, contexts: Sequence[DialogueContext], reward: Reward) -> _Scored:
     rows = rollout.turn_ends[:, 0].tolist()
-    scores = reward(rollout.answered(contexts), rollout.histories, rollout.texts)
+    answered = rollout.answered(contexts)
+    if isinstance(reward, OutcomeReward):
+        scores = reward.at_ends(rollout.endings)
+    else:
+        scores = reward(answered, rollout.histories, rollout.texts)
     said: list[list[str]] = [[] for _ in contexts]
     scored: list[list[float]] = [[] for _ in contexts]
     for row, text, score in zip(rows, rollout.texts, scores, strict=True):

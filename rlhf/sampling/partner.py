@@ -14,6 +14,7 @@ from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_t
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
     from apportion.rlhf.sampling.policy_agent import PolicyAgent
+    from apportion.rlhf.training.endings import StopReason
     from apportion.rlhf.training.job import Job
 
 
@@ -56,8 +57,8 @@ class Stage(Protocol):
     def worded(self, context: DialogueContext, replies: Sequence[str], reply: str) -> tuple[str, bool]:
         """What is heard of ``reply``, said after ``replies``, and whether the rules allow it."""
 
-    def ending(self, context: DialogueContext, replies: Sequence[str]) -> tuple[float | None, bool]:
-        """What the policy has reached after ``replies`` (None: not known), and whether it is over."""
+    def ending(self, context: DialogueContext, replies: Sequence[str], unusable: int = 0) -> StopReason:
+        """What the policy has come to after ``replies``, so many of them ``unusable``."""
 
 
 def answers(partner: Partner, heard: Sequence[Heard]) -> list[str | None]:

@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from apportion.corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
-from apportion.environments.agents.agent import SILENT, UNUSABLE
+from apportion.environments.actions import UNUSABLE
+from apportion.environments.agents.language_model import read_act
 from apportion.environments.environment import Action, Observation
+from apportion.environments.registry import format_of
 from apportion.foundation.errors import UnitError
 from apportion.foundation.model_hub.names import FETCHED
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError
+from apportion.llm_client.request import ChatReply
 from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import sample_seeded
@@ -73,7 +77,7 @@ class PolicyAgent:
         return [act_said(view, text) for view, text in zip(views, said, strict=True)]
 
     def _context(self, view: Observation) -> DialogueContext:
-        return live_context(episode_seen(view, ""), self.policy.tokenizer, self.window.max_context_tokens)
+        return live_context(episode_seen(view, ""), self.policy.tokenizer, self.window.max_context_tokens, view.cue)
 
 
 class NamedPolicy:
@@ -140,14 +144,24 @@ def _called(name: str) -> str:
 
 
 def act_said(view: Observation, text: str) -> Action:
-    """The act that a policy's words are; the silent act, with the reason as data, where the rules do not allow it."""
-    act = view.meant(" ".join(text.split()))
-    problem = view.problem(act)
+    """The act that a policy's words are; where they are none what stands for it, with the reason as data.
+
+    It may speak as in a corpus (`apportion.environments.environment.Environment.meant`), or in the JSON of a language
+    model, which is read as theirs is.
+    """
+    try:
+        if text.lstrip().startswith("{"):
+            return read_act(ChatReply(text, "policy"), view, format_of(view.kind))
+        act, problem = view.meant(" ".join(text.split())), None
+        problem = view.problem(act)
+    except ReplyMistakeError as mistake:
+        problem = str(mistake)
     if problem is None:
         return act
-    if SILENT not in view.legal:
-        raise UnitError(f"the policy said what is no act ({problem}), and it may not be silent")
-    return Action(SILENT, "", {UNUSABLE: problem})
+    instead = view.stand_in(UNUSABLE, problem)
+    if instead is None:
+        raise UnitError(f"the policy said what is no act ({problem}), and nothing can stand for it")
+    return instead
 
 
 def episode_seen(view: Observation, name: str) -> Episode:
@@ -166,8 +180,13 @@ def episode_seen(view: Observation, name: str) -> Episode:
     )
 
 
-def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> DialogueContext:
-    """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit."""
+def live_context(
+    episode: Episode, tokenizer: PreTrainedTokenizerBase, max_tokens: int, cue: str = ""
+) -> DialogueContext:
+    """What a policy reads before it says its next turn in an episode; the oldest turns go where they do not fit.
+
+    ``cue``: what it is told at the end (`apportion.environments.environment.Environment.cue`).
+    """
     known, turns = known_messages(episode), episode.turns
     for start in range(max(1, len(turns))):
         said = merge_turns(turns[start:], episode)
@@ -175,6 +194,10 @@ def live_context(episode: Episode, tokenizer: PreTrainedTokenizerBase, max_token
             if start:
                 continue  # Many chat templates refuse a dialogue that the assistant opens.
             said = (ContextTurn("user", BEGIN), *said)
+        if cue and said[-1].role == "assistant":  # It acts again, and nobody was heard since.
+            said = (*said, ContextTurn("user", cue))
+        elif cue:
+            said = (*said[:-1], replace(said[-1], text=f"{said[-1].text} {cue}"))
         prompt = render((*known, *said), tokenizer, reply_follows=True)
         if len(prompt) <= max_tokens:
             return DialogueContext(episode.session_id, 0, (*known, *said), prompt, "", len(episode.target_turns))

@@ -18,6 +18,7 @@ from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.sharding import is_sharded
 from apportion.rlhf.policy_settings import Window
+from apportion.rlhf.training.endings import StopReason
 
 if TYPE_CHECKING:
     from apportion.rlhf.policy.loading import Policy
@@ -29,20 +30,6 @@ RAN_AWAY = (
     "the policy's probabilities are no finite numbers, so no reply can be drawn: its weights have run away. Lower lr "
     "(and tiny.warmup_lr)."
 )
-
-
-@dataclass(frozen=True)
-class StopReason:
-    """How a dialogue in an environment ended.
-
-    ``value`` is what the policy has in the dimension that is watched (None: not known), ``over`` whether the rules have
-    ended it, ``turns`` how often the policy spoke, ``unusable`` how often that was no act that the rules allow.
-    """
-
-    value: float | None
-    over: bool
-    turns: int
-    unusable: int
 
 
 @dataclass(frozen=True)
@@ -200,6 +187,7 @@ def join_rollouts(parts: Sequence[Rollout], pad_id: int) -> Rollout:
         texts=tuple(text for part in parts for text in part.texts),
         histories=tuple(history for part in parts for history in part.histories),
         ends=torch.cat(ends),
+        endings=tuple(ending for part in parts for ending in part.endings),
     )
 
 

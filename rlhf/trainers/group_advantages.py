@@ -13,8 +13,9 @@ from apportion.foundation.distributed import Processes
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.running import updates_a_step
+from apportion.rlhf.training.endings import StopReason
 from apportion.rlhf.training.penalties import Penalties
-from apportion.rlhf.training.reward import Reward, ScoreNorm, finite_scores, normalized_scores
+from apportion.rlhf.training.reward import Reward, ScoreNorm, at_the_end, finite_scores, normalized_scores
 
 
 class GroupReward:
@@ -56,12 +57,13 @@ class GroupReward:
         histories: Sequence[Sequence[str]] | None = None,
         completion_ids: Sequence[Sequence[int]] = (),
         said: Sequence[Sequence[Sequence[int]]] | None = None,
+        ending: Sequence[StopReason | None] = (),
         **others: Any,
     ) -> list[float]:
         """B rewards; ``context`` numbers what is answered.
 
         ``replies``, ``histories`` and ``said`` (the policy's tokens of each turn) come with several turns, else
-        ``completion_ids`` are what was said.
+        ``completion_ids`` are what was said; ``ending`` comes with episodes of an environment.
         """
         answered = [self._contexts[number] for number in context]
         turns_of = replies or [[completion[0]["content"].strip()] for completion in completions]
@@ -77,14 +79,18 @@ class GroupReward:
             [history for turns in histories_of for history in turns],
             [reply for turns in turns_of for reply in turns],
             f"{self._settings.algorithm.upper()} step {step}",
+            [one for one in ending if one is not None],
         )
-        parts = self._processes.gather_objects(here)
-        self.scores = [score for part in parts for score in part]
-        first = sum(map(len, parts[: self._processes.rank]))
+        last = [number + 1 == len(turns) for turns in turns_of for number in range(len(turns))]
+        parts = self._processes.gather_objects((here, last))
+        scores = [score for part, _ in parts for score in part]
+        paid_at = at_the_end([one for _, part in parts for one in part], self._settings)
+        self.scores = [score for score, paid in zip(scores, paid_at or [True] * len(scores), strict=True) if paid]
+        first = sum(len(part) for part, _ in parts[: self._processes.rank])
         self.lost = self._losses(said or [[ids] for ids in completion_ids], context)
-        paid = normalized_scores(self.scores, self.score_norm, self._settings, self.lost)
-        scores = iter(paid[first : first + len(here)])
-        self.turns = [[next(scores) for _ in turns] for turns in turns_of]
+        paid = normalized_scores(scores, self.score_norm, self._settings, self.lost, paid_at)
+        own = iter(paid[first : first + len(here)])
+        self.turns = [[next(own) for _ in turns] for turns in turns_of]
         return [math.fsum(turns) for turns in self.turns]
 
     def _losses(self, said: Sequence[Sequence[Sequence[int]]], context: Sequence[int]) -> list[float]:
@@ -118,7 +124,9 @@ def charged(
     ]
 
 
-def turn_advantages(scores: Sequence[Sequence[float]], group: int, scaled: bool = True) -> list[list[float]]:
+def turn_advantages(
+    scores: Sequence[Sequence[float]], group: int, scaled: bool = True, others_alone: bool = False
+) -> list[list[float]]:
     """How much better each turn went on than the same turn of the group's other responses.
 
     What counts for turn k is the sum of its score and of those of the turns after it; from that sum the mean over the
@@ -130,19 +138,22 @@ def turn_advantages(scores: Sequence[Sequence[float]], group: int, scaled: bool 
     what was said before them differs from turn to turn.
 
     ``scores``: one score a turn, one sequence a response; ``group`` neighbouring responses answer the same context.
-    Returns One advantage a turn; 0 where no other response of the group has that turn.
+    ``others_alone``: the mean is that of the group's other responses, as in RLOO (Ahmadian et al., 2024): n / (n - 1)
+    times the difference to the mean of all n. Returns One advantage a turn; 0 where no other response of the group has
+    that turn.
     """
     advantages: list[list[float]] = []
     for start in range(0, len(scores), group):
         responses = scores[start : start + group]
         to_come = [[math.fsum(turns[turn:]) for turn in range(len(turns))] for turns in responses]
-        levels = [
-            _level([sums[turn] for sums in to_come if len(sums) > turn]) for turn in range(max(map(len, to_come)))
-        ]
+        sizes = [sum(len(sums) > turn for sums in to_come) for turn in range(max(map(len, to_come)))]
+        levels = [_level([sums[turn] for sums in to_come if len(sums) > turn]) for turn in range(len(sizes))]
         advantages += [
             [
-                (value - mean) / (deviation + EPSILON if scaled else 1.0)
-                for value, (mean, deviation) in zip(sums, levels, strict=False)
+                (value - mean)
+                / (deviation + EPSILON if scaled else 1.0)
+                * (size / (size - 1) if others_alone and size > 1 else 1.0)
+                for value, (mean, deviation), size in zip(sums, levels, sizes, strict=False)
             ]
             for sums in to_come
         ]

@@ -24,11 +24,12 @@ from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy.lora import adapter_config
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import Partner
-from apportion.rlhf.sampling.rollout import StopReason, finite_probabilities
+from apportion.rlhf.sampling.rollout import finite_probabilities
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.group_advantages import GroupReward, charged, spread_over_tokens, turn_advantages
 from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
 from apportion.rlhf.training.alarms import repetition, sameness
+from apportion.rlhf.training.endings import StopReason, measured_endings
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import masked_mean
 from apportion.rlhf.training.penalties import Penalties
@@ -44,6 +45,8 @@ def train_grpo(data: TrainingData, run: Run) -> PeftModel:
 
 def train_rloo(data: TrainingData, run: Run) -> PeftModel:
     """The policy's model with adapters trained by RLOO; raises as `train_grpo`."""
+    if run.settings.environment is not None:
+        return _train(_LiveRLOO, GRPOConfig, data, run)
     return _train(_RLOO, RLOOConfig, data, run)
 
 
@@ -197,21 +200,9 @@ class _Group(Sampling):
         return {**self.observed, "policy_loss": logs["loss"], "clip_fraction": logs["clip_ratio/region_mean"]}
 
 
-def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:
-    """Of dialogues in an environment the mean value reached, the share that the rules ended, and that of no acts."""
-    if not endings:
-        return {}
-    known = [ending.value for ending in endings if ending.value is not None]
-    turns = sum(ending.turns for ending in endings)
-    value = {"outcome": math.fsum(known) / len(known)} if known else {}
-    return {
-        **value,
-        "ended": sum(ending.over for ending in endings) / len(endings),
-        "unusable": sum(ending.unusable for ending in endings) / turns,
-    }
-
-
 class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
+    others_alone = False
+
     def __init__(self, *, partner: Partner | None, **trainer: Any) -> None:
         several: dict[str, Any] = {"rollout_func": _converse} if partner else {}
         with warnings.catch_warnings():
@@ -235,13 +226,20 @@ class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
         # In the published form the divergence is in the loss.
         paid = charged(scores, ends, self.divergence, 0.0 if published else self.settings.divergence_weight)
         first = self.accelerator.process_index * size
-        here = turn_advantages(gather_object(paid), self.settings.num_generations, published)[first : first + size]
+        group = self.settings.num_generations
+        here = turn_advantages(gather_object(paid), group, published, self.others_alone)[first : first + size]
         advantages = spread_over_tokens(here, ends, length) if by_turn else torch.tensor(here)[:, 0]
         return advantages.to(self.divergence.device)
 
 
 class _RLOO(_Group, RLOOTrainer):  # type: ignore[misc]
     pass
+
+
+class _LiveRLOO(_GRPO):
+    """RLOO in an environment: its advantages in the loss of GRPO's trainer, since TRL's RLOO samples single turns."""
+
+    others_alone = True
 
 
 class _RAFT(_GRPO):
@@ -292,6 +290,7 @@ def _converse(prompts: Sequence[Any], trainer: _GRPO) -> dict[str, Any]:
         "replies": [[rollout.texts[turn] for turn in turns[row]] for row in rows],
         "histories": [[rollout.histories[turn] for turn in turns[row]] for row in rows],
         "said": [[said[turn] for turn in turns[row]] for row in rows],
+        "ending": list(rollout.endings) or [None for _ in rows],
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import InputError, UnitError
 from apportion.reward_model.model import RewardModel
+from apportion.rlhf.plugins import OUTCOME
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy_settings import Device
 from apportion.rlhf.training.ensemble import Ensemble, asked
@@ -17,6 +18,7 @@ from apportion.rlhf.training.ensemble import Ensemble, asked
 if TYPE_CHECKING:
     from apportion.foundation.settings import Settings
     from apportion.rlhf.settings import AlignSettings
+    from apportion.rlhf.training.endings import StopReason
     from apportion.rlhf.training.job import Job
 
 
@@ -87,6 +89,41 @@ class NoReward:
         return [math.nan] * len(replies)
 
 
+class OutcomeReward:
+    """What the rules of an environment say that an episode was worth, at the policy's last turn; 0 before it.
+
+    It reads no words: `finite_scores` asks `at_ends`.
+    """
+
+    def history(self, episode: Episode, position: int) -> str:
+        """Nothing, which nobody reads."""
+        return ""
+
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
+        """NaN for every reply (B of them): of what was said alone nobody knows."""
+        return [math.nan] * len(replies)
+
+    def at_ends(self, endings: Sequence[StopReason]) -> list[float]:
+        """One score a turn (N), episode by episode.
+
+        Raises UnitError: the rules do not say what an episode that they have ended was worth.
+        """
+        for ending in endings:
+            if ending.over and ending.value is None:
+                raise UnitError(
+                    "reward = 'outcome': an episode has ended, and its rules say nothing of what is watched. Choose "
+                    "tasks that they can check (environment_settings.task_set = 'checkable'), or another outcome."
+                )
+        return [score for ending in endings for score in (*[0.0] * (ending.turns - 1), ending.score)]
+
+
+def of_episodes(job: Job, settings: Settings | None) -> SessionReward:
+    """The outcome as the reward of an alignment."""
+    return OutcomeReward()
+
+
 def of_job(job: Job, settings: Settings | None) -> SessionReward:
     """The reward model of an alignment, or several, placed where its policy is."""
     if job.settings.trainer.needs_reward and job.settings.reward_ensemble:
@@ -105,10 +142,19 @@ def load_reward(job: Job) -> SessionReward:
 
 
 def finite_scores(
-    reward: Reward, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str], where: str
+    reward: Reward,
+    contexts: Sequence[DialogueContext],
+    histories: Sequence[str],
+    replies: Sequence[str],
+    where: str,
+    endings: Sequence[StopReason] = (),
 ) -> list[float]:
-    """One score a reply (N of them); ``contexts`` are what the replies answer, ``where`` the step in words."""
-    scores = reward(contexts, histories, replies)
+    """One score a reply (N of them).
+
+    ``contexts`` are what the replies answer, ``where`` the step in words, ``endings`` those of episodes that the
+    replies are the turns of.
+    """
+    scores = reward.at_ends(endings) if isinstance(reward, OutcomeReward) else reward(contexts, histories, replies)
     for context, score, reply in zip(contexts, scores, replies, strict=True):
         if not math.isfinite(score):
             raise UnitError(
@@ -119,14 +165,29 @@ def finite_scores(
     return scores
 
 
+def at_the_end(last: Sequence[bool], settings: AlignSettings) -> Sequence[bool]:
+    """Which turns are paid at all: of ``last`` turns alone what episodes came to; empty where every turn is."""
+    return last if settings.reward == OUTCOME else ()
+
+
 def normalized_scores(
-    scores: Sequence[float], norm: ScoreNorm, settings: AlignSettings, lost: Sequence[float] = ()
+    scores: Sequence[float],
+    norm: ScoreNorm,
+    settings: AlignSettings,
+    lost: Sequence[float] = (),
+    paid: Sequence[bool] = (),
 ) -> Sequence[float]:
     """Scores as they are learned from: normalised by ``norm``, which takes them in, and clipped, as set.
 
     ``lost``: what each reply loses (`apportion.rlhf.training.penalties`), in ``norm``'s deviations, so that it is the
     same price whatever the scores are in; it is taken off last, since no clip may hide it. Empty where nothing is.
+    ``paid``: which scores are a reward (`at_the_end`); the others stay 0, so that a turn more costs nothing.
     """
+    if paid:
+        given = iter(normalized_scores([score for score, one in zip(scores, paid, strict=True) if one], norm, settings))
+        unit = 1.0 if settings.score_norm else norm.deviation
+        less = lost or [0.0] * len(scores)
+        return [(next(given) if one else 0.0) - unit * off for one, off in zip(paid, less, strict=True)]
     if settings.score_norm or lost:
         norm.update(scores)
     unit = 1.0 if settings.score_norm else norm.deviation

@@ -15,7 +15,8 @@ from apportion.corpus.builder import SkippedSession
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.validate import validate
-from apportion.environments.agents.agent import UNREVISED, UNUSABLE, Agent, RandomLegalAgent, ScriptedAgent
+from apportion.environments.actions import UNUSABLE
+from apportion.environments.agents.agent import UNREVISED, Agent, RandomLegalAgent, ScriptedAgent
 from apportion.environments.collect_episodes import CollectedEpisode, EpisodePlan, play, simulate
 from apportion.environments.corpus_export import source_of, to_corpus
 from apportion.environments.environment import Action, AgentAction, Observation, Step
@@ -306,4 +307,4 @@ def test_what_stands_instead_of_a_model_s_words_is_counted() -> None:
     (steps,) = [one.environment.steps for one in played.played]
     notes = to_corpus(played).notes
     assert f"a model gave no usable revision: its draft stands in {len(steps[::2])} cases" in notes
-    assert f"a model gave no usable reply: a silent act in its place in {len(steps[1::2])} cases" in notes
+    assert f"no usable reply: another act in its place in {len(steps[1::2])} cases" in notes

@@ -106,6 +106,18 @@ def test_after_the_last_attempt_every_bad_reply_is_kept():
     assert kept[0]["request"] == QUESTION.key() != kept[1]["request"]
 
 
+def test_an_attempt_in_an_earlier_one_s_words_is_asked_anew_and_no_other_request_has_another_key():
+    replies = Replies("seven", "seven", "seven", "7")
+    assert ask_until_usable(replies, QUESTION, number, 4) == 7
+    assert [request.attempt for request in replies.asked] == [0, 0, 3, 4]
+    assert len({request.key() for request in replies.asked}) == 4
+    assert replies.asked[2].messages == replies.asked[1].messages
+    replies = Replies("seven", "eight", "seven", "7")
+    assert ask_until_usable(replies, QUESTION, number, 4) == 7
+    assert [request.attempt for request in replies.asked] == [0, 0, 0, 4]
+    assert "attempt" not in QUESTION.document()
+
+
 def test_what_the_server_gave_instead_of_a_reply_stands_after_the_bad_replies():
     failed = RequestError("no chat completion", '[{"status": 200, "body": "<html>"}]')
     with pytest.raises(RequestError) as caught:

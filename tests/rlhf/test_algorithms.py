@@ -163,7 +163,10 @@ def test_its_settings_are_part_of_what_it_is_but_those_that_do_not_count(install
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"reward": "shrt"}, r"no reward 'shrt'; did you mean 'short'\? Allowed: reward_model, stackelberg, short"),
+        (
+            {"reward": "shrt"},
+            r"no reward 'shrt'; did you mean 'short'\? Allowed: reward_model, outcome, stackelberg, short",
+        ),
         ({"partner": "ech", "max_turns": 2}, r"no partner 'ech'; did you mean 'echo'\?"),
         (
             {"reward": "short", "reward_settings": {"lenght": 3}},

@@ -59,10 +59,18 @@ def simulate_command(kind: str, title: str) -> click.Command:
     @click.command(kind, help=_SIMULATE.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--agents", default="claims", show_default=True, help="Who plays, by name, with commas between.")
-    def command(out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any) -> None:
+    def command(
+        out: Path,
+        overwrite: bool,
+        most_unusable: float,
+        as_json: bool,
+        preview: int | None,
+        dry_run: bool,
+        **options: Any,
+    ) -> None:
         choice = deduction_of(kind, **options)
         if not told_before(choice, preview, dry_run, as_json):
-            tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+            tell_corpus(played(choice, out, overwrite, most_unusable, as_json), out, as_json)
 
     made: click.Command = with_options(GAME_OPTIONS, command)
     return made

@@ -31,6 +31,7 @@ def league_command(kind: str, title: str) -> click.Command:
         matches: int,
         teams: bool,
         overwrite: bool,
+        most_unusable: float,
         as_json: bool,
         preview: int | None,
         dry_run: bool,
@@ -44,10 +45,11 @@ def league_command(kind: str, title: str) -> click.Command:
         choice = LeagueChoice.of(deduction_of(kind, games=matches, **options), mode)
         if told_before(choice, preview, dry_run, as_json):
             return
-        report = played(choice, out, overwrite, as_json, "tournament")
+        report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
         tell_league(out, as_json)
         if report.left_out or report.problems:
-            click.echo(f"{len(report.left_out):,} matches failed: see {out / 'import_report.json'}", err=True)
+            told = f"{len(report.left_out):,} matches failed or have no score"
+            click.echo(f"{told}: see {out / 'import_report.json'}", err=True)
             sys.exit(1)
 
     made: click.Command = with_options(LEAGUE_OPTIONS, command)

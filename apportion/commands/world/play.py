@@ -81,6 +81,8 @@ def tell_played(played: PersonPlayed, out: Path, scores: str | None) -> None:
     click.echo(f"It is over, after {played.acts} acts.{before}")
     if scores is not None:
         click.echo(scores)
+    if played.unusable:
+        click.echo(played.unusable)
     rows = played.report.rows
     click.echo(f"{out}: {rows['sessions']:,} sessions, {rows['utterances']:,} utterances")
     if played.begun:

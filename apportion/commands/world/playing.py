@@ -31,6 +31,13 @@ RULE_OPTIONS = (
 """By which rules an episode is played."""
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn.")
 HOW_OPTIONS = (
+    click.option(
+        "--most-unusable",
+        type=click.FloatRange(0, 1),
+        default=0.25,
+        show_default=True,
+        help="Share of a seat's acts that may be unusable; above it a session has no score.",
+    ),
     click.option("--overwrite", is_flag=True, help="Replace a corpus, with its log, that is already there."),
     json_option(),
 )
@@ -104,7 +111,9 @@ def told_before(choice: Simulation, preview: int | None, dry_run: bool, as_json:
     return preview is not None or dry_run
 
 
-def played(choice: Simulation, out: Path, overwrite: bool, quiet: bool, stage: str = "simulate") -> ImportReport:
+def played(
+    choice: Simulation, out: Path, overwrite: bool, most_unusable: float, quiet: bool, stage: str = "simulate"
+) -> ImportReport:
     """Play, and say how far it is."""
     from apportion.environments.simulation import write_corpus
 
@@ -116,4 +125,4 @@ def played(choice: Simulation, out: Path, overwrite: bool, quiet: bool, stage: s
             done += count
             progress(done, total)
 
-        return write_corpus(choice, out, overwrite=overwrite, progress=ended)
+        return write_corpus(choice, out, overwrite=overwrite, most_unusable=most_unusable, progress=ended)

@@ -40,10 +40,18 @@ def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Seque
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
     @partial(with_options, options)
-    def command(out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **chosen: Any) -> None:
+    def command(
+        out: Path,
+        overwrite: bool,
+        most_unusable: float,
+        as_json: bool,
+        preview: int | None,
+        dry_run: bool,
+        **chosen: Any,
+    ) -> None:
         choice = choose(**chosen)
         if not told_before(choice, preview, dry_run, as_json):
-            tell_corpus(played(choice, out, overwrite, as_json), out, as_json)
+            tell_corpus(played(choice, out, overwrite, most_unusable, as_json), out, as_json)
 
 
 _SOTOPIA = """Play social episodes (SOTOPIA), scored by the judge `rules`.

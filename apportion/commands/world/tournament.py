@@ -30,7 +30,7 @@ def tournament_group() -> None:
 @click.option("--agents", required=True, help="Who plays, with commas between.")
 @click.option("--matches", type=COUNT, help="As many episodes, seats drawn from --agents, not all pairs.")
 def sotopia_command(
-    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+    out: Path, overwrite: bool, most_unusable: float, as_json: bool, preview: int | None, dry_run: bool, **options: Any
 ) -> None:
     """Play social episodes (SOTOPIA): every ordered pair of --agents, on the same tasks and seeds.
 
@@ -38,14 +38,14 @@ def sotopia_command(
     and by agent in each seat. The same command goes on after a kill.
     """
     next_steps = f"apportion inspect {out}, or apportion world evaluate {out} (seven dimensions, by a language model)"
-    _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, as_json), next_steps)
+    _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, most_unusable, as_json), next_steps)
 
 
 @tournament_group.command("negotiation")
 @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
 @click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate negotiation`.")
 def negotiation_command(
-    out: Path, overwrite: bool, as_json: bool, preview: int | None, dry_run: bool, **options: Any
+    out: Path, overwrite: bool, most_unusable: float, as_json: bool, preview: int | None, dry_run: bool, **options: Any
 ) -> None:
     """Play negotiations: every ordered pair of --agents, each with itself, the same contexts and seeds.
 
@@ -53,25 +53,28 @@ def negotiation_command(
     tournament.md: points and advantage by pair and by agent in each seat, with bootstrap intervals over contexts and
     paired t-tests. The same command goes on after a kill.
     """
-    look, how = (preview, dry_run), (overwrite, as_json)
+    look, how = (preview, dry_run), (overwrite, most_unusable, as_json)
     _play(negotiation_of(**options, paired=True), out, look, how, f"apportion inspect {out}")
 
 
 def _play(
-    choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, bool], next_steps: str
+    choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, float, bool], next_steps: str
 ) -> None:
-    """Play a tournament and tell its table; ``look`` is --preview and --dry-run, ``how`` --overwrite and --json."""
+    """Play a tournament and tell its table.
+
+    ``look`` is --preview and --dry-run, ``how`` --overwrite, --most-unusable and --json.
+    """
     from apportion.environments.tournament.page import as_json as document
     from apportion.environments.tournament.page import summary, write_table
     from apportion.environments.tournament.results import read_results
     from apportion.environments.tournament.standings import standings
 
-    (preview, dry_run), (overwrite, as_json) = look, how
+    (preview, dry_run), (overwrite, most_unusable, as_json) = look, how
     if len(choice.players.names) < 2:
         raise InputError("--agents: a tournament needs two agents at least, with a comma between")
     if told_before(choice, preview, dry_run, as_json):
         return
-    report = played(choice, out, overwrite, as_json, "tournament")
+    report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
     table = standings(read_results(out))
     paths = write_table(out, table, title_of(table))
     if as_json:
@@ -81,7 +84,8 @@ def _play(
         click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
         click.echo(f"next: {next_steps}")
     if report.left_out or report.problems:
-        click.echo(f"{len(report.left_out):,} episodes failed: see {out / 'import_report.json'}", err=True)
+        told = f"{len(report.left_out):,} episodes failed or have no score"
+        click.echo(f"{told}: see {out / 'import_report.json'}", err=True)
         sys.exit(1)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from apportion.environments.environment import Action, AgentAction, Environment, InvalidActionError, Step
+from apportion.environments.negotiation.act_parser import parse
 from apportion.environments.negotiation.bargaining.realization import (
     ACCEPT,
     KINDS,
@@ -20,13 +21,14 @@ from apportion.environments.negotiation.bargaining.realization import (
     sentence,
 )
 from apportion.environments.negotiation.bargaining.scenario import LEAST_SURPLUS, Bargain
-from apportion.environments.negotiation.game import MOST_WORDS
+from apportion.environments.negotiation.game import BEHIND, MOST_WORDS
 from apportion.environments.negotiation.rules import MOST_ACTS
 from apportion.foundation.errors import InputError
 
 NAMES = ("Buyer", "Seller")
 MOST_DIGITS = 20
 """A number of so many is no price."""
+_READ = {"agree": ACCEPT, "disagree": REFUSE, "end": LEAVE}
 _NUMBER = re.compile(r"\d+")
 
 
@@ -88,6 +90,24 @@ class Bargaining(Environment):
         numbers = _NUMBER.findall(text) if kind == OFFER else []
         return Action(kind, text, int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) < MOST_DIGITS else None)
 
+    def meant(self, agent: str, text: str) -> Action:
+        """The act that the words are, or that stands in brackets behind them (`said`)."""
+        told = BEHIND.search(text)
+        words, said = (told[1], text[: told.start()].strip()) if told else (text, text)
+        seat = self.agents.index(agent)
+        ours = (
+            kind for kind in KINDS[1:] if any(words == sentence(seat, Action(kind), wording) for wording in range(3))
+        )
+        named = [kind for kind in KINDS if kind in words.casefold()]
+        read = OFFER if _NUMBER.search(words) else _READ.get(parse(words, (1, 1, 1)).kind, "")
+        kind = next(ours, named[0] if len(named) == 1 else read)
+        return self.in_words(agent, kind, words)._replace(text=said)
+
+    def stand_in(self, agent: str) -> Action:
+        """A refusal; as the first act an offer that gains nothing."""
+        limit = (self.bargain.budget, self.bargain.cost)[self.agents.index(agent)]
+        return Action(REFUSE) if self.done else Action(OFFER, "", min(max(limit, 1), self.bargain.list_price))
+
     def examples(self, agent: str) -> dict[str, list[str]]:
         """Offers all over the list price."""
         tenth = self.bargain.list_price / 10
@@ -124,7 +144,7 @@ class Bargaining(Environment):
 
     def said(self, move: AgentAction) -> str | None:
         """An act's words, with the act in brackets where they may not say it: another number, or words not of ours."""
-        act, seat = move.act, self.agents.index(move.agent)
+        act, seat = move.act.plain, self.agents.index(move.agent)
         plain, words = sentence(seat, act._replace(text="")), act.text.strip()
         if not words:
             return plain

@@ -38,6 +38,11 @@ class Casino(Negotiation):
         """As in `Negotiation`; the words are about the three issues."""
         return super().in_words(agent, kind, in_items(text))._replace(text=text)
 
+    def meant(self, agent: str, text: str) -> Action:
+        """As in `Negotiation`; the words are about the three issues."""
+        act = super().meant(agent, in_items(text))
+        return act._replace(text=in_issues(act.text))
+
     def said(self, move: AgentAction) -> str | None:
         """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
         if move.act.kind == SELECT:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apportion.corpus.corpus import Corpus
+from apportion.environments.episode_log import LOG, read_log, unusable_told
 from apportion.environments.report_tables.report import is_human
 from apportion.environments.role_assignment import BY_RULES
 from apportion.environments.sotopia.evaluation.human_ratings.log import raters_in
@@ -126,6 +127,7 @@ def read_rated(choice: ReportChoice) -> RatedEpisodes:
         )
     if judge == NOT_NAMED:
         notes.append("the judge is not named in the corpus")
+    notes += filter(None, (unusable_told(read_log(corpus.root / LOG).values()) for corpus in corpora))
     notes += _causes(corpora, judge)
     return RatedEpisodes(tuple(seats), judge, judges, tuple(people), choice.humans, tuple(notes))
 

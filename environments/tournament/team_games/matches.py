@@ -63,13 +63,14 @@ class Matches:
     """The matches of one game.
 
     ``game``: As people call it. ``teams``: The larger one first. ``matches``: Those that have ended, in the order of
-    play. ``unfinished``: Names of those that have not.
+    play. ``unfinished``: Names of those that have not, or have no score. ``unusable``: Acts that were none, in words.
     """
 
     game: str
     teams: tuple[str, str]
     matches: tuple[Match, ...]
     unfinished: tuple[str, ...] = ()
+    unusable: str = ""
 
     @property
     def pool(self) -> Matches:

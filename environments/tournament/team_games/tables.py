@@ -42,11 +42,12 @@ def league_report(matches: Matches, sampling: Sampling, title: str) -> Report:
 def facts_of(matches: Matches, sampling: Sampling) -> tuple[str, ...]:
     """How many matches of how many deals, what is missing, and how intervals are made."""
     deals = len({match.deal for match in matches.matches})
-    unfinished = f"{len(matches.unfinished):,} matches have not ended, and are in no figure"
+    unfinished = f"{len(matches.unfinished):,} matches have not ended, or have no score, and are in no figure"
     return (
         f"{matches.game}: {len(matches.matches):,} matches of {deals:,} deals, simulated",
         RATES,
         *([unfinished] if matches.unfinished else []),
+        *([matches.unusable] if matches.unusable else []),
         f"differences and votes: {sampling.confidence:.0%}, {sampling.resamples:,} resamples of the deals "
         f"(percentiles), seed {sampling.seed}",
         "what agents win of each other here says nothing of people, nor of agents that did not play",

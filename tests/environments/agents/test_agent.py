@@ -5,13 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from apportion.environments.agents.agent import (
-    TIMED_OUT,
-    RandomLegalAgent,
-    ReplayAgent,
-    ScriptedAgent,
-    TimeLimitedAgent,
-)
+from apportion.environments.actions import TIMED_OUT
+from apportion.environments.agents.agent import RandomLegalAgent, ReplayAgent, ScriptedAgent, TimeLimitedAgent
 from apportion.environments.agents.wrappers import WrappedAgent, unwrapped
 from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
@@ -38,7 +33,7 @@ def test_what_comes_too_late_is_silence_and_counted() -> None:
     waiting.set()
     (played,) = simulated.played
     assert {act.data[TIMED_OUT] for moves in played.environment.steps for _, act in moves} == {0.01}
-    assert "an agent did not act in time: a silent act in its place in 7 cases" in to_corpus(simulated).notes
+    assert "an agent did not act in time: another act in its place in 7 cases" in to_corpus(simulated).notes
     assert played.closing["counted"]["nothing was done (day, vote): the default act took its place"] == 3
 
 

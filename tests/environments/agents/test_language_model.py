@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from apportion.environments.agents.agent import UNREVISED, UNUSABLE
+from apportion.environments.actions import UNUSABLE
+from apportion.environments.agents.agent import UNREVISED
 from apportion.environments.agents.language_model import ATTEMPTS, PROMPTS, STYLES, LanguageModelAgent, read_act
 from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Sotopia

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.agents.agent import UNUSABLE
+from apportion.environments.actions import UNUSABLE
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.base_game import MOST_WORDS
 from apportion.environments.deduction.events import MODERATOR, SPEAK, VOTE, Event, Stage, utterance

@@ -18,7 +18,6 @@ from apportion.environments.simulation import write_corpus
 from apportion.llm_client.model_spec import CACHE, ModelSpec
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
 from apportion.llm_client.request import ChatReply, ChatRequest
-from apportion.llm_client.session import NoUsableReplyError
 from apportion.llm_client.settings import LLMSettings
 from tests.environments.models import Asked, nobody
 from tests.environments.negotiation.test_game import begun
@@ -71,13 +70,13 @@ def test_what_is_kept_is_read_where_the_act_keeps_something() -> None:
         (reply("agree"), '"act" is "agree"; allowed are propose'),
     ],
 )
-def test_a_reply_that_cannot_be_used_is_shown_to_the_model_and_fails_the_game(text: str, mistake: str) -> None:
+def test_a_reply_that_cannot_be_used_is_shown_to_the_model_and_then_keeps_nothing(text: str, mistake: str) -> None:
     with pytest.raises(ReplyMistakeError, match=mistake):
         read_act(ChatReply(text, "m"), view_of(), FORM)
     asked = Asked(text)
-    with pytest.raises(NoUsableReplyError):
-        agent(asked).act(view_of())
-    assert len(asked) == ATTEMPTS
+    act = agent(asked).act(view_of())
+    assert act.plain == Action("propose", "", [0, 0, 0]) and mistake in act.data["unusable"]
+    assert view_of().problem(act) is None and len(asked) == ATTEMPTS
     assert mistake in asked[1].messages[-1].content
 
 

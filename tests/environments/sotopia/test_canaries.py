@@ -68,7 +68,7 @@ def test_nothing_hidden_is_in_the_others_requests_or_on_the_screen(
         with pytest.raises(SystemExit) as ended:
             main([*command, "--agents", style, "--model", "m", "--base-url", server.url, "--most-acts", "4"])
         requests = [json.dumps(body) for body in server.requests]
-    assert requests and ended.value.code == (2 if answer is failing else 0)
+    assert requests and ended.value.code == {failing: 2, unusable: 1}.get(answer, 0)
     for text in requests:
         own, others = (OF_A, OF_B) if "GOAL-A" in text else (OF_B, OF_A)
         assert all(word in text for word in own if word not in OF_NOBODY)

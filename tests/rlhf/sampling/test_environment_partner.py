@@ -18,8 +18,7 @@ from apportion.rlhf.sampling.environment_partner import BatchAgent, EnvironmentP
 from apportion.rlhf.sampling.multi_turn import sample_dialogues
 from apportion.rlhf.sampling.partner import BatchPartner, Stage, answers
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.sampling.rollout import StopReason
-from apportion.rlhf.trainers.grpo_rloo import measured_endings
+from apportion.rlhf.training.endings import StopReason, measured_endings
 from tests.environments.games import Countdown, Matching
 from tests.rlhf.sampling.test_policy_agent import ROOM
 from tests.rlhf.toy import SMALL, small_policy
@@ -44,7 +43,7 @@ def bicycle() -> Sotopia:
 def staged(seat: int, others=CONCEDING, make=bicycle, dimension="GOAL"):
     """A partner with one start, begun, and what the policy is first asked."""
     start = Start("play", make, make().agents[seat])
-    partner = EnvironmentPartner([start], others, dimension, ten)
+    partner = EnvironmentPartner([start], [others], dimension, 1.0, ten)
     (context,) = partner.begin([DialogueContext("play", 0, (), (), "")], SPEAKER)
     return partner, context
 
@@ -63,8 +62,12 @@ def test_it_is_the_episode_that_the_agents_would_play():
         told = [*opening, *(text for text in heard if text is not None)]
         # An act that ends the episode is answered by nobody.
         assert told == theirs[: len(told)] and len(theirs) - len(told) <= 1
-        value, over = partner.ending(context, mine)
-        assert over and value == reference.outcome()[reference.agents[seat]]["GOAL"] and heard[-1] is None
+        ending = partner.ending(context, mine)
+        assert (
+            ending.over
+            and ending.score == ending.value == reference.outcome()[reference.agents[seat]]["GOAL"]
+            and heard[-1] is None
+        )
 
 
 def test_what_is_paid_reads_the_dialogue_as_a_reward_model_of_the_corpus_does():
@@ -103,7 +106,7 @@ def test_the_policy_has_every_seat_where_nobody_else_is_named():
 def test_whole_episodes_are_sampled_until_the_rules_or_the_room_end_them():
     policy = small_policy()
     start = Start("play", bicycle, bicycle().agents[1])
-    partner = EnvironmentPartner([start], Conceding(), "GOAL", ten)
+    partner = EnvironmentPartner([start], [Conceding()], "GOAL", 1.0, ten)
     settings = SMALL.model_copy(update={"algorithm": "grpo", "environment": "sotopia", "max_context_tokens": 3000})
     unopened = [DialogueContext("play", 0, (), (), "")] * 2
     rollout = sample_dialogues(policy, policy.model, unopened, partner, settings)
@@ -124,7 +127,7 @@ def test_who_acts_at_once_with_the_policy_is_heard_after_it():
     partner, context = staged(1, copying, partial(Matching, ["ann", "bob"]), "same")
     assert [partner.answer(context, ["heads", "tails"][:n]) for n in (1, 2)] == ["heads", "heads"]
     assert partner.answer(context, ["heads", "tails", "heads"]) is None
-    assert partner.ending(context, ["heads", "tails", "heads"]) == (2.0, True)
+    assert partner.ending(context, ["heads", "tails", "heads"]) == StopReason(2.0, True, 3, 0, 2.0, "seat 2")
 
 
 def test_acts_that_nobody_hears_are_said_so():
@@ -136,7 +139,7 @@ def test_acts_that_nobody_hears_are_said_so():
     partner, context = staged(0, taking, partial(Whispered, ["ann", "bob"]), "points")
     assert partner.answer(context, ["1"]) == environment_partner.UNHEARD
     # A dimension that the rules do not know.
-    assert staged(0, taking, partial(Countdown, ["ann", "bob"]), "style")[0].ending(context, ())[0] is None
+    assert staged(0, taking, partial(Countdown, ["ann", "bob"]), "style")[0].ending(context, ()).value is None
 
 
 def test_a_seat_that_is_never_asked_and_rules_that_never_end_are_errors(monkeypatch):

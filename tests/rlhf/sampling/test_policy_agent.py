@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from apportion.corpus.corpus import Corpus
-from apportion.environments.agents.agent import UNUSABLE
+from apportion.environments.actions import UNUSABLE
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, AgentAction, Observation
 from apportion.environments.simulation import write_corpus
@@ -119,10 +119,10 @@ def test_its_words_are_acts_of_every_kind_and_what_is_none_is_silence(game, monk
     assert saying(monkeypatch, "[leave]").act(view) == Action("leave")
 
 
-def test_where_nobody_may_be_silent_what_is_no_act_is_an_error():
+def test_where_nothing_can_stand_for_it_what_is_no_act_is_an_error():
     game = Countdown(["ann", "bob"])
     assert act_said(Observation(game, "ann"), "2") == take(2)
-    with pytest.raises(UnitError, match=r"the policy said what is no act \(step 0.*'bob'.* it may not be silent"):
+    with pytest.raises(UnitError, match=r"the policy said what is no act \(step 0.*'bob'.* nothing can stand for it"):
         act_said(Observation(game, "bob"), "2")
 
 

@@ -139,7 +139,7 @@ def test_episodes_that_failed_are_told_and_the_rest_is_a_table(tmp_path, capsys)
         )
         assert run(*arguments) == 1
     told = capsys.readouterr()
-    assert "6 episodes failed: see" in told.err and "2 episodes of 2 tasks" in told.out
+    assert "6 episodes failed or have no score: see" in told.err and "2 episodes of 2 tasks" in told.out
 
 
 def test_the_table_of_a_judged_copy(tmp_path, capsys):

@@ -138,8 +138,8 @@ def test_a_reply_that_cannot_be_used_is_asked_again_and_what_never_comes_is_left
 
     with serving(OpenAIServer(answer=answer)) as server:
         done = made(choice_of("scenarios", server.url, source=vignettes), tmp_path / "c")
-        # The third try of what fails is word for word the second, whose reply is kept.
-        assert len(server.requests) == 6 + 2 + 2
+        # The third try of what fails is word for word the second, and is asked all the same.
+        assert len(server.requests) == 6 + 3 + 2
         lost = made(choice_of("characters", server.url, count=2), tmp_path / "c")
     assert len(done.candidates) == 7 and len(lost.candidates) == 2
     (failed,) = done.failed

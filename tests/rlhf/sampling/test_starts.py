@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from apportion.foundation.errors import InputError
 from apportion.rlhf.alignment import align_here
 from apportion.rlhf.plugins import ENVIRONMENTS
-from apportion.rlhf.sampling.sotopia_reset import SotopiaStarts, starts_of
+from apportion.rlhf.sampling.starts import SotopiaStarts, starts_of
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Asking, Job
 from tests.environments.sotopia.test_canaries import OF_A, OF_B, TASKS
@@ -79,7 +79,12 @@ def test_what_there_is_not_is_told_when_it_is_played(tmp_path):
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"algorithm": "ppo"}, "environment = 'sotopia' is for grpo, not for ppo"),
+        ({"algorithm": "raft"}, "environment = 'sotopia' is for ppo, grpo and rloo, not for raft"),
+        ({"environment": None, "reward": "outcome"}, "reward = 'outcome' is what the rules of an environment say"),
+        (
+            {"environment": "negotiation", "environment_settings": {"outcome": "GOAL"}},
+            "no dimension 'GOAL'; there are points",
+        ),
         ({"max_turns": 2}, "max_turns and environment = 'sotopia'.*take out max_turns"),
         ({"prompts": "p.jsonl"}, "take out prompts"),
         ({"environment": "sotopai"}, "no environment 'sotopai'; did you mean 'sotopia'"),
