@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -123,6 +124,10 @@ class ContrastPairs:
         )
 
 
+Case = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Replies (P turns) and the turns (P) in whose places they are."""
+
+
 class Replies(NamedTuple):
     """Replies (P turns) at the places of turns (P), and what they are ``paid`` there without the fit [shape=(P,)]."""
 
@@ -132,17 +137,19 @@ class Replies(NamedTuple):
 
     def contexts(self, contexts: Tensor) -> Tensor:
         """What is read of them [shape=(P, 3 d)], out of that of all turns."""
-        histories, _, last = contexts[self.at].chunk(3, dim=1)
-        return torch.cat([histories, contexts[self.said].chunk(3, dim=1)[1], last], dim=1)
+        return replies_at(contexts, self.said, self.at)
+
+
+def replies_at(contexts: Tensor, said: NDArray[np.int64], at: NDArray[np.int64]) -> Tensor:
+    """What is read of replies ``said`` (P turns) in the places of turns (P) [shape=(P, 3 d)], out of that of all."""
+    histories, _, last = contexts[at].chunk(3, dim=1)
+    return torch.cat([histories, contexts[said].chunk(3, dim=1)[1], last], dim=1)
 
 
 def fit_context(
     contexts: Tensor, training: Sequence[NDArray[np.int64]], validation: Sequence[NDArray[np.int64]], seed: int
 ) -> ContextFit | None:
     """Learn from ``training`` dialogues which replies and contexts belong together; None where there is too little.
-
-    In each batch every reply is held against all contexts, and every context against all replies (InfoNCE; van den
-    Oord et al., 2018). The epoch is kept that orders most pairs of ``validation``.
 
     - ``contexts`` (float32 [shape=(N, 3 d)]): `apportion.reward_model.model.RewardModel.context`.
     - ``training``, ``validation``: The turns of each dialogue.
@@ -153,32 +160,71 @@ def fit_context(
         return None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        fit, sharpness = ContextFit(contexts.shape[1] // 3), nn.Parameter(torch.tensor(3.0))
-        optimizer = torch.optim.AdamW([*fit.parameters(), sharpness], lr=LR, weight_decay=WEIGHT_DECAY)
-        best, best_epoch, kept = -1.0, 0, {name: value.clone() for name, value in fit.state_dict().items()}
-        for epoch in range(EPOCHS):
-            for batch in torch.split(torch.from_numpy(learnt.turns)[torch.randperm(len(learnt.turns))], BATCH):
-                before, reply = fit.maps(contexts[batch], DROPOUT)
-                odds, own = before @ reply.T * sharpness.exp(), torch.arange(len(batch))
-                loss = functional.cross_entropy(odds, own) + functional.cross_entropy(odds.T, own)
-                optimizer.zero_grad()
-                torch.autograd.backward(loss)
-                optimizer.step()
-            share = _ordered(fit, contexts, held)
-            if share > best:
-                best, best_epoch = share, epoch
-                kept = {name: value.clone() for name, value in fit.state_dict().items()}
-            elif epoch - best_epoch >= PATIENCE:
-                break
+        fit = ContextFit(contexts.shape[1] // 3)
+        cases = [(held.turns, at) for at in (held.turns, held.other, held.same_task)]
+        teach(fit, contexts, learnt.turns, cases)
+    return fit
+
+
+def teach(
+    fit: ContextFit,
+    contexts: Tensor,
+    learnt: NDArray[np.int64],
+    held: Sequence[Case],
+    own: NDArray[np.int64] | None = None,
+) -> None:
+    """Teach ``fit`` by the turns ``learnt`` which replies and contexts belong together, from the weights that it has.
+
+    In each batch every reply is held against all contexts, and every context against all replies (InfoNCE; van den
+    Oord et al., 2018). The weights, those at the start among them, are kept that order most of ``held``. Random numbers
+    are torch's.
+
+    - ``held``: People's replies where they were said, then their rivals; P held-out turns each.
+    - ``own``: Turns whose replies a policy gave. The half of the contexts that are least like what such a reply
+      answered are held against it, too. It never counts as one that fits, not even where it was said: a gamed reply
+      would teach that it belongs there.
+    """
+    sharpness = nn.Parameter(torch.tensor(3.0))
+    fit.requires_grad_(True)
+    optimizer = torch.optim.AdamW([*fit.parameters(), sharpness], lr=LR, weight_decay=WEIGHT_DECAY)
+    best, best_epoch, kept = _ordered(fit, contexts, held), 0, _copied(fit)
+    for epoch in range(EPOCHS):
+        for batch in torch.split(torch.from_numpy(learnt)[torch.randperm(len(learnt))], BATCH):
+            before, reply = fit.maps(contexts[batch], DROPOUT)
+            odds, at_home = before @ reply.T * sharpness.exp(), torch.arange(len(batch))
+            rivals = odds
+            if own is not None:
+                drawn = contexts[torch.from_numpy(own)[torch.randint(len(own), (BATCH,))]]
+                near = before @ fit.maps(drawn, DROPOUT)[1].T * sharpness.exp()
+                rivals = torch.cat([odds, near.masked_fill(_alike(contexts[batch], drawn), -math.inf)], dim=1)
+            loss = functional.cross_entropy(rivals, at_home) + functional.cross_entropy(odds.T, at_home)
+            optimizer.zero_grad()
+            torch.autograd.backward(loss)
+            optimizer.step()
+        if (share := _ordered(fit, contexts, held)) > best:
+            best, best_epoch, kept = share, epoch, _copied(fit)
+        elif epoch - best_epoch >= PATIENCE:
+            break
     fit.load_state_dict(kept)
-    return fit.requires_grad_(False)
+    fit.requires_grad_(False)
+
+
+def _copied(fit: ContextFit) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in fit.state_dict().items()}
+
+
+def _alike(contexts: Tensor, own: Tensor) -> Tensor:
+    """Which half of the ``contexts`` [shape=(B, 3 d)] has the histories most like those of ``own`` (M); bool (B, M)."""
+    histories, answered = (of.chunk(3, dim=1)[0] for of in (contexts, own))
+    mean = histories.mean(dim=0)
+    near = functional.normalize(histories - mean, dim=1) @ functional.normalize(answered - mean, dim=1).T
+    return near >= near.median(dim=0).values
 
 
 @torch.inference_mode()
-def _ordered(fit: ContextFit, contexts: Tensor, pairs: ContrastPairs) -> float:
-    """How many replies are nearer to their own histories than to another dialogue's, and than to the same task's."""
-    before, reply = fit.maps(contexts)
-    own, *wrong = ((before[at] * reply[pairs.turns]).sum(dim=1) for at in (pairs.turns, pairs.other, pairs.same_task))
+def _ordered(fit: ContextFit, contexts: Tensor, held: Sequence[Case]) -> float:
+    """How many of the first of ``held`` are nearer to their histories than each of the others."""
+    own, *wrong = (fit.nearness(replies_at(contexts, *case)) for case in held)
     return sum(float((own > less).float().mean()) for less in wrong)
 
 

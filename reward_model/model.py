@@ -336,10 +336,10 @@ class RewardModel(nn.Module):
             backbone = backbone_of_folder(folder / BACKBONE_FOLDER, config.max_tokens, config.scoring)
         with torch.random.fork_rng(devices=[]):
             model = cls(config, backbone)
-        if "baseline.weight" in weights:
-            model.baseline = StateBaseline((len(weights["baseline.weight"]) - PLACE) // 2)
-        if "context_fit.weight" in weights:
-            model.context_fit = ContextFit(weights["context_fit.of_reply.weight"].shape[1])
+            if "baseline.weight" in weights:
+                model.baseline = StateBaseline((len(weights["baseline.weight"]) - PLACE) // 2)
+            if "context_fit.weight" in weights:
+                model.context_fit = ContextFit(weights["context_fit.of_reply.weight"].shape[1])
         fill(model, weights, folder)
         model.domain = Domain.read(folder, config.domain, config.width)
         return model.eval()

@@ -48,6 +48,7 @@ _REWARDED = frozenset(
         "reward_ensemble",
         "reward_join",
         "penalties",
+        "refresh_fit",
         "score_norm",
         "clip",
         "beta",

@@ -37,7 +37,8 @@ from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.checkpoint_folders import StepFolders
 from apportion.rlhf.training.job import GoldModels, Job, Run, Watcher
 from apportion.rlhf.training.metrics import Metrics
-from apportion.rlhf.training.reward import ModelReward, SessionReward
+from apportion.rlhf.training.refreshed_reward import RefreshedReward
+from apportion.rlhf.training.reward import ModelReward, Reward, SessionReward
 from apportion.rlhf.training.rng_state import quiet_transformers, seeded_rng
 from apportion.rlhf.training_data import TrainingData
 
@@ -79,7 +80,8 @@ def align_here(
             run = replace(run, gold=gold)
             # TRL takes seconds to import, so that a trainer is imported where it is used.
             train = load_named(settings.trainer.train, repr(settings.algorithm), "Correct its row in rlhf.algorithms.")
-            data = TrainingData(policy, contexts.contexts, reward, partner, learned_from, job.thumbs)
+            live = _live(reward, parts, run)
+            data = TrainingData(policy, contexts.contexts, live, partner, learned_from, job.thumbs)
             model: PeftModel = train(data, run)
             report = None if gold is None else gold.finish(model, run.metrics, told)
             if settings.environment is not None and partner is not None:
@@ -130,6 +132,12 @@ def _gold(
             return None, f"{told}."
     folder = run.checkpoints / "gold" if run.checkpoints else None
     return GoldWatch(policy, settings, run.seed, asked, tested, folder), job.gold.told
+
+
+def _live(reward: SessionReward, parts: Mapping[str, Sequence[Episode]], run: Run) -> Reward:
+    """What scores the replies that are learned from: ``reward``, which learns from them too where that is asked."""
+    every = run.settings.refresh_fit if "refresh_fit" in run.settings.trainer.reads else 0
+    return RefreshedReward(reward, parts, every, run.seed) if every else reward
 
 
 def epoch_steps(

@@ -40,6 +40,7 @@ RECORD = readers("epochs", "or")
 CHOSEN = (
     *("reward", "reward_settings", "reward_ensemble", "reward_join", "partner", "partner_settings", "prompts"),
     *("environment", "environment_settings", "epochs", "warmup", "scale_rewards", "preference_margin", "penalties"),
+    "refresh_fit",
 )
 """What enters the key by what it is, and only where it is not what it always was."""
 
@@ -189,6 +190,12 @@ class AlignSettings(PresetSettings):
         ge=0,
         description="what a reply is paid less for each sd of the reward model's heads on it; of reward_ensemble's "
         "models",
+    )
+    refresh_fit: int = Field(
+        default=0,
+        ge=0,
+        description="steps after which the reward model's sense of context learns from the policy's own replies, as "
+        "ones that do not fit elsewhere, and again after as many; 0 is never",
     )
     target_kl: float | None = Field(
         default=None, gt=0, description="nats a token from the sampled policy at which a step's updates end early"
@@ -387,6 +394,15 @@ class AlignSettings(PresetSettings):
             raise ValueError(f"stop = 'gold' does not go with {self._without_gold}; take one of them out")
         return self
 
+    @model_validator(mode="after")
+    def _fit_is_refreshed(self) -> AlignSettings:
+        other = self._without_gold or ("reward_ensemble" if self.reward_ensemble else None)
+        if self.reward != REWARD_MODEL:
+            other = f"reward = {self.reward!r}"
+        if self.refresh_fit and other is not None:
+            raise ValueError(f"refresh_fit = {self.refresh_fit} does not go with {other}; take one of them out")
+        return self
+
     def _divides_evenly(self) -> None:
         name = "batch_size" if self.trainer.from_record else "mini_batch_size"
         update: int = getattr(self, name)
@@ -485,7 +501,7 @@ class AlignSettings(PresetSettings):
             chosen["reward_ensemble"] = [self.reward_join, *self.reward_ensemble]
         if "penalties" in self.trainer.reads and self.penalties != PenaltySettings():
             chosen["penalties"] = self.penalties.plain()
-        named = ("epochs", "warmup", "preference_margin")
+        named = ("epochs", "warmup", "preference_margin", "refresh_fit")
         return {**chosen, **{name: value for name in named if (value := getattr(self, name))}}
 
     @property

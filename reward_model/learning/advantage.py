@@ -14,8 +14,15 @@ from torch import Tensor
 
 from apportion.corpus.session import Episode
 from apportion.foundation.arrays import Floats
-from apportion.reward_model.context_fit import ContrastPairs, Replies, fit_context, weigh_context
-from apportion.reward_model.history_windows import HistoryWindows, history_windows
+from apportion.reward_model.context_fit import (
+    ContextFit,
+    ContrastPairs,
+    Replies,
+    fit_context,
+    replies_at,
+    weigh_context,
+)
+from apportion.reward_model.history_windows import HistoryWindows, Pair, history_windows
 from apportion.reward_model.learning.loop import Training
 from apportion.reward_model.model import RewardModel
 from apportion.reward_model.network.embed import CONTEXT
@@ -47,20 +54,14 @@ def add_advantage(training: Training, values: Floats, episodes: Sequence[Episode
 def _add_advantage(
     model: RewardModel, turns: _AllTurns, rows: tuple[Sequence[int], Sequence[int]], values: Floats, seed: int
 ) -> dict[str, float]:
-    learnt, held = (turns.of_sessions(of) for of in rows)
+    learnt, held = (turns_of_sessions(turns.windows, of) for of in rows)
     taken, offsets = np.concatenate([*learnt, *held]), np.cumsum([0, *map(len, (*learnt, *held))]).tolist()
     contexts, places = turns.contexts[taken], [turns.places[i] for i in taken]
     model.baseline = StateBaseline.fit(contexts, places, values[taken], offsets)
     fit = fit_context(turns.contexts, learnt, held, seed)
     if fit is None:
         return {}
-    every = ContrastPairs.of(turns.contexts.numpy(), held, seed)
-    pairs = every if model.pools_minilm else every.sample(MOST_PAIRS, seed)
-    own = Replies(pairs.turns, pairs.turns, turns.paid_where_said(pairs.turns))
-    cases = [(pairs.turns, at) for at in (pairs.other, pairs.same_task, pairs.shuffled)]
-    cases.append((pairs.tempting(own.paid, seed), pairs.turns))
-    rivals = [Replies(said, at, turns.paid(said, at)) for said, at in cases]
-    shares = weigh_context(fit, turns.contexts, every.turns, own, rivals)
+    shares = set_weight(fit, turns, ContrastPairs.of(turns.contexts.numpy(), held, seed), seed)
     model.context_fit = fit
     with torch.inference_mode():  # How well a reply fits hangs on the state, too.
         paid = values[taken] + fit(contexts).double().numpy()
@@ -68,15 +69,61 @@ def _add_advantage(
     return {name: 100 * share for name, share in zip(FIGURES, shares, strict=True) if not math.isnan(share)}
 
 
+def set_weight(
+    fit: ContextFit, turns: Turns, every: ContrastPairs, seed: int, tempting: NDArray[np.int64] | None = None
+) -> list[float]:
+    """Set bound and weight of a ``fit`` that the model of ``turns`` does not have meanwhile: `weigh_context`.
+
+    - ``every``: Pairs of held-out turns. ``tempting``: Turns whose replies, one drawn for each place, are rivals, too.
+    """
+    pairs = every if turns.model.pools_minilm else every.sample(MOST_PAIRS, seed)
+    own = Replies(pairs.turns, pairs.turns, turns.paid_where_said(pairs.turns))
+    cases = [(pairs.turns, at) for at in (pairs.other, pairs.same_task, pairs.shuffled)]
+    cases.append((pairs.tempting(own.paid, seed), pairs.turns))
+    if tempting is not None:
+        cases.append((np.random.default_rng(seed).choice(tempting, len(pairs.turns)), pairs.turns))
+    rivals = [Replies(said, at, turns.paid(said, at)) for said, at in cases]
+    return weigh_context(fit, turns.contexts, every.turns, own, rivals)
+
+
+def turns_of_sessions(windows: HistoryWindows, rows: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The turns of the episodes ``rows``, an array a session."""
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        turns = range(windows.offsets[row], windows.offsets[row + 1])
+        found.setdefault(windows.keys[row][0], []).extend(turns)
+    return [np.array(turns, dtype=np.int64) for turns in found.values()]
+
+
 @dataclass(frozen=True, eq=False)
-class _AllTurns:
-    """The N turns of a training: where each stands, and what baseline and context read of it [shape=(N, 3 d)]."""
+class Turns:
+    """N turns of one model: how many of the target's came before each, what baseline and context read of them
+    [shape=(N, 3 d)], and the texts (history, reply) that the model reads of one."""
 
     model: RewardModel
-    windows: HistoryWindows
-    stands: list[tuple[Episode, int]]
     places: list[int]
     contexts: Tensor
+    window: Callable[[int], Pair]
+
+    def paid_where_said(self, turns: NDArray[np.int64]) -> Tensor:
+        """What P turns are paid in their own places [shape=(P,)]."""
+        return self.paid(turns, turns)
+
+    def paid(self, replies: NDArray[np.int64], at: NDArray[np.int64]) -> Tensor:
+        """What ``replies`` (P turns) are paid in the place of the turns ``at`` (P) [shape=(P,)]."""
+        places = [self.places[i] for i in at]
+        if self.model.pools_minilm:
+            swapped = replies_at(self.contexts, replies, at)
+            return torch.from_numpy(self.model.scores(swapped, swapped, places).advantage)
+        pairs = [(self.window(place)[0], self.window(reply)[1]) for reply, place in zip(replies, at, strict=True)]
+        return torch.from_numpy(self.model.score_windows(pairs, places).advantage)
+
+
+@dataclass(frozen=True, eq=False)
+class _AllTurns(Turns):
+    """The N turns of a training, which need not be read again where they were said."""
+
+    windows: HistoryWindows
     embed: Callable[[Tensor], Tensor]
 
     @classmethod
@@ -90,30 +137,10 @@ class _AllTurns:
             contexts = read(model, torch.arange(len(stands)))[:, -CONTEXT:]
         else:
             contexts = model.context(history_windows(ordered, model.config.history_turns).pairs)
-        return cls(model, windows, stands, windows.places, contexts, partial(read, model))
-
-    def of_sessions(self, rows: Sequence[int]) -> list[NDArray[np.int64]]:
-        """The turns of the episodes ``rows``, an array a session."""
-        found: dict[str, list[int]] = {}
-        for row in rows:
-            turns = range(self.windows.offsets[row], self.windows.offsets[row + 1])
-            found.setdefault(self.windows.keys[row][0], []).extend(turns)
-        return [np.array(turns, dtype=np.int64) for turns in found.values()]
+        return cls(model, windows.places, contexts, lambda i: model.window(*stands[i]), windows, partial(read, model))
 
     @torch.inference_mode()
     def paid_where_said(self, turns: NDArray[np.int64]) -> Tensor:
-        """What P turns are paid in their own places [shape=(P,)]."""
         at = torch.from_numpy(turns)
         scores = self.model.scores(self.embed(at), self.contexts[at], [self.places[i] for i in turns])
         return torch.from_numpy(scores.advantage)
-
-    def paid(self, replies: NDArray[np.int64], at: NDArray[np.int64]) -> Tensor:
-        """What ``replies`` (P turns) are paid in the place of the turns ``at`` (P) [shape=(P,)]."""
-        places = [self.places[i] for i in at]
-        if self.model.pools_minilm:
-            history, _, last = self.contexts[at].chunk(3, dim=1)
-            swapped = torch.cat([history, self.contexts[replies].chunk(3, dim=1)[1], last], dim=1)
-            return torch.from_numpy(self.model.scores(swapped, swapped, places).advantage)
-        histories = [self.model.window(*self.stands[i])[0] for i in at]
-        said = [self.model.window(*self.stands[i])[1] for i in replies]
-        return torch.from_numpy(self.model.score_windows(list(zip(histories, said, strict=True)), places).advantage)

@@ -43,6 +43,7 @@ from apportion.rlhf.training.endings import measured_endings
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import STATE, Metrics, masked_mean, progress_line
 from apportion.rlhf.training.penalties import Penalties
+from apportion.rlhf.training.refreshed_reward import load_reward_state, reward_state
 from apportion.rlhf.training.reward import Reward, ScoreNorm, at_the_end, finite_scores, normalized_scores
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training.step_end import step_ended
@@ -256,6 +257,7 @@ class PPO:
                 "score_norm": self.score_norm.moments,
                 "beta": self.kl_control.coefficient,
                 "alarms": self.alarms.state(),
+                "reward": reward_state(self.reward),
             },
         )
 
@@ -270,6 +272,7 @@ class PPO:
         self.score_norm = ScoreNorm(*plain["score_norm"])
         self.kl_control = KLControl(self.settings, float(plain["beta"]))
         self.alarms.load_state(plain["alarms"])
+        load_reward_state(self.reward, plain.get("reward"))
 
     def _resume(self, checkpoints: Checkpoints, metrics: Metrics) -> int:
         """The steps that are done; without any, what is there before the first becomes a checkpoint."""

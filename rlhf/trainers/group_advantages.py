@@ -42,7 +42,7 @@ class GroupReward:
         self.lost: list[float] = []
         self._penalties = penalties
         self.turns: list[list[float]] = []
-        self._reward = reward
+        self.by = reward
         self._contexts = contexts
         self._settings = settings
         self._processes = processes
@@ -70,7 +70,7 @@ class GroupReward:
         histories_of = histories or [[context.history] for context in answered]
         step = trainer_state.global_step // updates_a_step(self._settings) + 1
         here = finite_scores(
-            self._reward,
+            self.by,
             [
                 context.after(number)
                 for context, turns in zip(answered, turns_of, strict=True)

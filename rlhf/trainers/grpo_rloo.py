@@ -33,6 +33,7 @@ from apportion.rlhf.training.endings import StopReason, measured_endings
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.metrics import masked_mean
 from apportion.rlhf.training.penalties import Penalties
+from apportion.rlhf.training.refreshed_reward import load_reward_state, reward_state
 from apportion.rlhf.training.reward import ScoreNorm
 from apportion.rlhf.training.rng_state import ShuffledOrder
 from apportion.rlhf.training_data import TrainingData
@@ -118,12 +119,13 @@ class Sampling(StepTrainer):
             self.observed["penalty"] = math.fsum(lost) / len(lost)
 
     def own_state(self) -> Any:
-        """The moments of the scores."""
-        return self.reward.score_norm.moments
+        """The moments of the scores, and what has changed in what gives them."""
+        return [*self.reward.score_norm.moments, reward_state(self.reward.by)]
 
     def load_own_state(self, state: Any) -> None:
         """Go on from what `own_state` gave."""
-        self.reward.score_norm = ScoreNorm(*state)
+        self.reward.score_norm = ScoreNorm(*state[:3])
+        load_reward_state(self.reward.by, *state[3:])
 
     def _everywhere(self, values: Tensor) -> Tensor:
         """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""

@@ -52,25 +52,25 @@ class ModelReward:
     """
 
     def __init__(self, folder: Path, device: Device = "cpu", sd_penalty: float = 0.0) -> None:
-        self._model = RewardModel.from_pretrained(folder)
+        self.model = RewardModel.from_pretrained(folder)
         self._sd_penalty = sd_penalty
-        if sd_penalty and self._model.config.members == 1:
+        if sd_penalty and self.model.config.members == 1:
             raise InputError(
                 f"align.sd_penalty = {sd_penalty:g}: the reward model {folder} has one head, so its scores have no sd. "
                 "Set sd_penalty to 0, or train the model again with train_reward.heads = 5."
             )
         if device != "cpu":
-            self._model.place(device)
+            self.model.place(device)
 
     def history(self, episode: Episode, position: int) -> str:
         """The history that the model reads for the turn at ``position``."""
-        return self._model.window(episode, position)[0]
+        return self.model.window(episode, position)[0]
 
     def __call__(
         self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
     ) -> list[float]:
         """One score a reply (B of them), in the units of the turn rewards that the model learned."""
-        scores = self._model.score_windows(*asked(contexts, histories, replies))
+        scores = self.model.score_windows(*asked(contexts, histories, replies))
         paid: list[float] = (scores.advantage - self._sd_penalty * scores.sd).tolist()
         return paid
 

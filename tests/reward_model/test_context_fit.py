@@ -12,6 +12,8 @@ from apportion.reward_model.context_fit import (
     ContrastPairs,
     Replies,
     fit_context,
+    replies_at,
+    teach,
     weigh_context,
 )
 
@@ -52,6 +54,25 @@ def test_a_reply_is_paid_more_in_its_own_context_and_no_more_than_nothing() -> N
     assert float(fit(contexts).mean()) > float(fit(swapped).mean())
     again = fit_context(contexts, rows[:240], rows[240:], 0)
     assert again is not None and torch.equal(again.of_reply.weight, fit.of_reply.weight)
+
+
+def test_what_a_policy_says_everywhere_fits_nowhere_not_even_where_it_was_said() -> None:
+    contexts, rows = planted(100)
+    fit = fit_context(contexts, rows[:80], rows[80:], 0)
+    assert fit is not None
+    same = contexts[:60].clone()
+    same[:, 384:768] = contexts[7, 384:768]
+    every, own = torch.cat([contexts, same]), np.arange(len(contexts), len(contexts) + 60)
+    pairs = ContrastPairs.of(contexts.numpy(), rows[80:], 1)
+    people = (pairs.turns, pairs.turns)
+    rivals = (np.resize(own, len(pairs.turns)), pairs.turns)
+    before = [float((fit.nearness(replies_at(every, *case))).mean()) for case in (people, rivals)]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        teach(fit, every, np.concatenate(rows[:80]), [people, (pairs.turns, pairs.other), rivals], own)
+    after = [float((fit.nearness(replies_at(every, *case))).mean()) for case in (people, rivals)]
+    assert after[1] < before[1] - 0.02 and after[0] > before[0] - 0.02
+    assert float(fit.nearness(same).mean()) < 0 and not any(weight.requires_grad for weight in fit.parameters())
 
 
 def test_most_replies_that_people_gave_lose_nothing_and_what_is_lost_is_of_a_known_size() -> None:

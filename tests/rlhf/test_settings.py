@@ -50,6 +50,8 @@ def test_what_was_not_asked_for_leaves_keys_as_they_were_and_what_was_enters_the
     assert AlignSettings(algorithm="grpo").chosen == {"scale_rewards": False}
     assert AlignSettings(algorithm="sft", epochs=2, warmup=3).chosen == {"epochs": 2, "warmup": 3}
     assert AlignSettings(algorithm="dpo", preference_margin=0.5).chosen == {"preference_margin": 0.5}
+    assert AlignSettings(refresh_fit=5).chosen == {"refresh_fit": 5}
+    assert AlignSettings(algorithm="kto", refresh_fit=5).unread == ("refresh_fit",)
     assert AlignSettings(epochs=2).unread == ("epochs",)
     several = {"reward_ensemble": ("a", "b"), "penalties": {"length": 0.5}}
     assert AlignSettings(**several, reward_join="min").chosen == {
@@ -125,6 +127,9 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
             "raft: a forward pass of 4 replies holds no whole number of groups of 8; change micro_batch_size",
         ),
         ({"algorithm": "rloo", "mini_batch_size": 9}, "rloo: batch_size 24 is no multiple of mini_batch_size 9"),
+        ({"refresh_fit": 5, "processes": 2}, "refresh_fit = 5 does not go with processes = 2; take one of them out"),
+        ({"refresh_fit": 5, "reward_ensemble": ["a"]}, "refresh_fit = 5 does not go with reward_ensemble; take one"),
+        ({"refresh_fit": 5, "reward": "stackelberg"}, "refresh_fit = 5 does not go with reward = 'stackelberg'"),
         (
             {"algorithm": "grpo", "mini_batch_size": 12, "micro_batch_size": 5},
             "grpo: mini_batch_size 12 is no multiple of micro_batch_size 5",
