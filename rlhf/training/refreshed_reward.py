@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,13 +30,13 @@ TURNS = {"train": 2000, "validation": 500}
 
 
 class RefreshedReward:
-    """``reward``, which is asked once a step, with its context fit taught further after every ``every`` steps.
+    """A copy of ``reward``, asked once a step, whose context fit is taught further after every ``every`` steps.
 
     People's replies of the corpus stay all that fits; the policy's own count where they do not belong
     (`apportion.reward_model.context_fit.teach`). Bound and weight are set anew by the rule of the first time, with the
     policy's best paid replies among the rivals: a cosine of other maps has another scale, by which a kept bound would
-    charge people. The baseline stays: no reply changes it. Nothing random but its own is drawn, the folder of the model
-    is left alone, and `state` holds all that has changed.
+    charge people. The baseline stays: no reply changes it. ``reward`` stays, too: gold and samples are told by one that
+    is the same at every step. No random numbers but its own are drawn, and `state` holds all that has changed.
 
     ``parts``: The sessions of each split; ``seed``: of all that is drawn.
 
@@ -43,14 +44,14 @@ class RefreshedReward:
     """
 
     def __init__(self, reward: SessionReward, parts: Mapping[str, Sequence[Episode]], every: int, seed: int) -> None:
-        self._reward, self._every, self._seed = reward, every, seed
+        self._reward, self._every, self._seed = copy.deepcopy(reward), every, seed
         self._calls, self._own = 0, list[tuple[Pair, int, float]]()
-        if not isinstance(reward, ModelReward) or reward.model.context_fit is None:
+        if not isinstance(self._reward, ModelReward) or self._reward.model.context_fit is None:
             raise InputError(
                 f"align.refresh_fit = {every}: this reward model has no context fit: fewer than {LEAST_TURNS} turns "
                 "taught it. Train one from more sessions, or set refresh_fit = 0."
             )
-        model = self._model = reward.model
+        model = self._model = self._reward.model
         some = [_some(parts[name], most) for name, most in TURNS.items()]
         episodes = [episode for part in some for episode in part]
         windows = history_windows(episodes, model.config.history_turns)

@@ -175,6 +175,7 @@ def test_its_settings_are_part_of_what_it_is_but_those_that_do_not_count(install
         ({"reward": "short", "reward_settings": {"length": 0}}, r"'short': length = 0: Input should be greater"),
         ({"reward_settings": {"length": 3}}, r"'reward_model' takes no settings, and is given length"),
         ({"reward": "short", "reward_method": "rrd"}, "asks no reward model; take out reward_model and reward_method"),
+        ({"reward": "short", "refresh_fit": 5}, "refresh_fit = 5 does not go with reward = 'short'; take one of them"),
         ({"reward": "short", "sd_penalty": 0.5}, "reward = 'short' has no sd; take out sd_penalty"),
         ({"reward": "short", "reward_ensemble": ["a"]}, "take out reward_model and reward_method, or reward_ensemble"),
         ({"reward_method": "a", "reward_ensemble": ["b"]}, "reward_method and reward_ensemble name one each"),

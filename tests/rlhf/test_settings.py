@@ -129,7 +129,6 @@ def test_what_a_preset_brings_and_the_algorithm_does_not_read_is_not_told_but_wh
         ({"algorithm": "rloo", "mini_batch_size": 9}, "rloo: batch_size 24 is no multiple of mini_batch_size 9"),
         ({"refresh_fit": 5, "processes": 2}, "refresh_fit = 5 does not go with processes = 2; take one of them out"),
         ({"refresh_fit": 5, "reward_ensemble": ["a"]}, "refresh_fit = 5 does not go with reward_ensemble; take one"),
-        ({"refresh_fit": 5, "reward": "stackelberg"}, "refresh_fit = 5 does not go with reward = 'stackelberg'"),
         (
             {"algorithm": "grpo", "mini_batch_size": 12, "micro_batch_size": 5},
             "grpo: mini_batch_size 12 is no multiple of micro_batch_size 5",
