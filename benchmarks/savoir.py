@@ -3,6 +3,8 @@
 `error`: 20 made-up games x 5 seeds, n = 10 and 16, pairwise, saturating (0 to 10) and prefix-dependent, J = 2
 rollouts with unit noise, the default budget: relative L2 error of `savoir` beside SAVOIR's appendix D, its section 3.4,
 paired KernelSHAP (which is shapiq's), and shapiq's other approximators.
+`threshold`: 20 weighted majority games (more than half of uniform weights wins all) x 3 seeds, n = 7, 8 and 10,
+without noise and with J = 2 rollouts: relative L2 error, and the share of 95 % intervals that cover the exact value.
 `credit`: scripted episodes of a bundled scenario with 7 to 10 acts, of which all 2^n histories are played on: the exact
 values are the truth, and each method's order of the acts is compared with them (Spearman, within an episode; a constant
 answer counts 0). A partner whose demands depend on what was said to it makes words matter.
@@ -10,12 +12,13 @@ answer counts 0). A partner whose demands depend on what was said to it makes wo
 (benchmarks/savoir_learning.py).
 `speed`: `savoir` on a scripted episode of 10 acts, 122 coalitions, J = 2.
 
-    python -m benchmarks.savoir [error] [credit] [learning] [speed] [--episodes 300]
+    python -m benchmarks.savoir [error] [threshold] [credit] [learning] [speed] [--episodes 300]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import time
 import warnings
@@ -108,6 +111,32 @@ def measure_error() -> None:
             shares = {f"of {s}": round(means["kriged"] / means[s], 3) for s in SAMPLINGS[1:]}
             others = {s: round(means[s], 4) for s in means if s != "kriged"}
             tell(f"savoir error, {kind.__name__}, n = {players}", means["kriged"], "relative L2", **others, **shares)
+
+
+def measure_threshold() -> None:
+    """Print error and coverage where a coalition wins all or nothing."""
+    for players, noise in itertools.product((7, 8, 10), (0.0, 0.3)):
+        members = all_coalitions(players).astype(float)
+        errors: dict[str, list[float]] = {sampling: [] for sampling in SAMPLINGS}
+        covered: dict[str, list[float]] = {sampling: [] for sampling in SAMPLINGS}
+        for number, seed in itertools.product(range(GAMES), range(3)):
+            weights = np.random.default_rng(number).random(players)
+            table = (members @ weights > weights.sum() / 2).astype(float)
+            true = exact(table, players)
+            for sampling in SAMPLINGS:
+                drawn = noisy(table, noise, 1000 * number + seed)
+                value = drawn if noise else (lambda coalition, of=drawn: float(of(coalition)[0]))
+                asked = repeated(value) if sampling == "kriged" and noise else value
+                found = shapley_values(asked, players, sampling=sampling, seed=seed)
+                errors[sampling].append(float(np.linalg.norm(found.values - true) / np.linalg.norm(true)))
+                covered[sampling].append(
+                    float((abs(found.values - true) <= 1.96 * found.standard_errors + 1e-9).mean())
+                )
+        means = {sampling: round(float(np.mean(of)), 4) for sampling, of in errors.items()}
+        shares = {sampling: round(float(np.mean(of)), 3) for sampling, of in covered.items()}
+        tell(
+            f"savoir threshold, n = {players}, noise {noise:g}", means["kriged"], "relative L2", **means, covered=shares
+        )
 
 
 def repeated(value: Value) -> NoisyValueFunction:
@@ -205,12 +234,14 @@ def measure_speed() -> None:
 def main() -> None:
     """Measure what is named, everything where nothing is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[[], "error", "credit", "learning", "speed"])
+    parser.add_argument("parts", nargs="*", choices=[[], "error", "threshold", "credit", "learning", "speed"])
     parser.add_argument("--episodes", type=int, default=300)
     given = parser.parse_args()
-    parts = given.parts or ["error", "credit", "learning", "speed"]
+    parts = given.parts or ["error", "threshold", "credit", "learning", "speed"]
     if "error" in parts:
         measure_error()
+    if "threshold" in parts:
+        measure_threshold()
     if "credit" in parts:
         measure_credit(given.episodes)
     if "learning" in parts:

@@ -30,7 +30,7 @@ SIZES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 DECAYS = (0.1, 0.4, 1.0)
 """Variance of an order, as a part of that of the one before."""
 RESTS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""Variance of what no order explains, as a part of the mean square of u."""
+"""Variance of what no order explains, as a part of the mean square of u; under noise it cannot be told."""
 UNLIKELY = 1e-3
 """Variances that are less likely than the best by this factor are left out."""
 LAST = 15
@@ -83,7 +83,7 @@ def krige(members: Bools, odd_parts: Floats, noise: Floats | None) -> KrigingEst
         (likely, fit)
         for size in SIZES
         for decay in DECAYS[: 1 if size == 0 or members.shape[1] < 5 else None]
-        for fit in [VariogramFit(size * scale, decay, rest * scale) for rest in RESTS]
+        for fit in [VariogramFit(size * scale, decay, rest * scale) for rest in RESTS[: None if noise is None else 1]]
         if (likely := _likelihood(design.between(fit) + np.diag(floor), design.signs, odd_parts)) is not None
     ]  # Without interactions the covariance is diagonal, and has a factor.
     best = max(likely for likely, _ in tried)

@@ -38,8 +38,8 @@ NEARLY = 1.5
 """All coalitions are asked about where these are at most so many times the budget."""
 FIRST = 0.4
 """The part of the pairs that is asked about before it is known whether one half of a pair tells the other."""
-SURE = 0.9
-"""Noise alone leaves the sums of pairs as far apart as this in so many games."""
+ALIKE = 0.5
+"""Sums of pairs are taken for equal where noise alone sets them further apart in half of all draws."""
 
 
 class InsufficientBudgetError(InputError):
@@ -184,7 +184,7 @@ def _adds_up(members: Bools, worth: ValueFunction) -> bool:
     if worth.fewest == 1:
         return off <= 1e-18 * float(np.sum(worth.means**2))
     freedom = len(apart) - 1
-    most = float(f_distribution.ppf(SURE, freedom, freedom * (worth.fewest - 1)))
+    most = float(f_distribution.ppf(ALIKE, freedom, freedom * (worth.fewest - 1)))
     return off <= most * float(worth.variances_of(apart).sum())
 
 
