@@ -11,6 +11,8 @@ from apportion.decompose.shapley.coalitions import Bools
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 
+POOLED = 4
+"""As so many further rollouts' spread counts that of all coalitions in each one's variance (Smyth, 2004)."""
 Value = Callable[[frozenset[int]], float | Sequence[float]]
 """What a coalition is worth: players 0 to n - 1 in, one number out, or the utilities of its J rollouts (Eq. 2)."""
 
@@ -46,8 +48,8 @@ class ValueFunction:
     """v of K coalitions.
 
     - ``means`` (float64 [shape=(K,)]): In units of the game.
-    - ``variances`` (float64 [shape=(K,)]): Of these means, from the spread of each coalition's rollouts; 0 where there
-      was one number.
+    - ``variances`` (float64 [shape=(K,)]): Of these means, from the spread of each coalition's rollouts and of all; 0
+      where one had one number.
     - ``calls``: Coalitions that were asked for: fewer than K where one stands here twice.
     - ``fewest``: Utilities of the coalition that has fewest: 1 tells nothing of its noise.
     - ``rollouts`` (float64 [shape=(K, J)], optional): The utilities themselves, where rollout j of every coalition drew
@@ -114,12 +116,22 @@ def ask(value: Value, members: Bools, *, drawn_alike: bool = False, more: int = 
     asked = {coalition: joined(several, axis=0) for coalition, several in by_time.items()}
     rows = [asked[coalition] for coalition in coalitions]
     means = np.array([numbers.mean() for numbers in rows])  # Eq. 2, SAVOIR
-    variances = np.array([u.var(ddof=1) / u.size if u.size > 1 else 0.0 for u in rows])
+    variances = _shrunk(rows)
     sizes = {numbers.size for numbers in rows}
     if drawn_alike and len(sizes) > 1:
         raise UnitError(f"coalitions with {sorted(sizes)} rollouts: those that draw alike have as many as each other.")
     alike = drawn_alike and sizes != {1}
     return ValueFunction(means, variances, len(times), min(sizes), np.stack(rows) if alike else None)
+
+
+def _shrunk(rows: Sequence[Floats]) -> Floats:
+    """Variances (K,) of means: each coalition's own spread tells little of two rollouts, so all others' count, too."""
+    freedom = np.array([numbers.size - 1 for numbers in rows])
+    if not freedom.all():
+        return np.zeros(len(rows))
+    own = np.array([numbers.var(ddof=1) for numbers in rows])
+    pooled = float(own @ freedom / freedom.sum())
+    return np.asarray((own * freedom + pooled * POOLED) / (freedom + POOLED) / (freedom + 1))
 
 
 def _utilities(coalition: frozenset[int], worth: float | Sequence[float]) -> Floats:
