@@ -59,7 +59,7 @@ algorithm = "{algorithm}"
 policy = "{policy}"
 {settings}
 """
-JUDGED = Path(__file__).parent / "judged" / "alignment.jsonl"
+JUDGED = Path(__file__).parent / "judged"
 CONTEXTS = 100
 Replies = Mapping[tuple[str, int], str]
 
@@ -171,14 +171,15 @@ def judged() -> None:
 
     It has won where at least one order says so and the other does not say the opposite; a tie is half a win.
     """
-    about, *rows = (json.loads(line) for line in JUDGED.read_text(encoding="utf-8").splitlines())
-    for policy in rows[0]["verdicts"]:
-        votes = [sum({"won": 1, "lost": -1}.get(said, 0) for said in row["verdicts"][policy]) for row in rows]
-        won = np.array([0.5 + 0.5 * np.sign(vote) for vote in votes])
-        rate, *interval = _mean([row["session_id"] for row in rows], won)
-        counts = [int((won == outcome).sum()) for outcome in (1.0, 0.5, 0.0)]
-        tell(f"alignment: {policy}, recorded judge", rate or 0.0, "of replies", interval=interval,
-             won_tied_lost=counts, judge=about["judge"], date=about["date"])  # fmt: skip
+    for file in sorted(JUDGED.glob("alignment*.jsonl")):
+        about, *rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+        for policy in rows[0]["verdicts"]:
+            votes = [sum({"won": 1, "lost": -1}.get(said, 0) for said in row["verdicts"][policy]) for row in rows]
+            won = np.array([0.5 + 0.5 * np.sign(vote) for vote in votes])
+            rate, *interval = _mean([row["session_id"] for row in rows], won)
+            counts = [int((won == outcome).sum()) for outcome in (1.0, 0.5, 0.0)]
+            tell(f"{file.stem}: {policy}, recorded judge", rate or 0.0, "of replies", interval=interval,
+                 won_tied_lost=counts, judge=about["judge"], date=about["date"])  # fmt: skip
 
 
 def _gain(sessions: Sequence[str], more: Floats, start: Floats) -> list[float | None]:

@@ -14,7 +14,8 @@ From the ground up:
 - `preflight`: what is checked before any work; `doctor`: what this machine has.
 - `benchmark/`: every method on one corpus, side by side.
 - `execution/`: shards, the local runner, and what a run says at its end.
-- `default_methods`: which methods a corpus gets where nobody names any; `first_rewards`: what a new one gets first.
+- `default_methods`: which methods a corpus gets where nobody names any; `first_rewards`: what a new one gets first;
+  `chosen_model`: the reward model that a run stands for.
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

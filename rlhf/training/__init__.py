@@ -5,7 +5,8 @@ From the ground up:
 - `metrics`: what was measured, step by step, and shown of it
 - `job`: what is to be aligned, and what a run is given
 - `endings`: how episodes ended
-- `reward`: the reward of a reply, checked and normalised before it is learned from; `ensemble`: that of several models
+- `reward`: the reward of a reply, checked and normalised before it is learned from; `ensemble`: that of several models;
+  `refreshed_reward`: one whose sense of context learns from the policy's replies
 - `alarms`: signs that a policy games its reward; `penalties`: what a reply is paid less for them
 - `step_end`: what follows a step in every loop; the one place where gold is asked
 - `checkpoint_folders`: folders written whole or not at all

@@ -1,1 +1,2 @@
-"""Commands of the viewer: `view` (a run in the browser, or as files); labels by people: `label_serve`, `labels`."""
+"""Commands of the viewer: `view` (a run in the browser, or as files); labels by people: `label_serve`, `labels`;
+scores over HTTP: `score_serve`."""

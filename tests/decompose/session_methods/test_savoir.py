@@ -231,7 +231,7 @@ def test_an_environment_without_a_copy_of_itself_is_told(name) -> None:
         values(name, episode(2), RestoredEpisode("s1", game, (), {}))
 
 
-def test_one_history_of_122_that_cannot_be_scored_is_told_after_all_have_been_played() -> None:
+def test_one_history_of_122_that_cannot_be_scored_is_told_after_all_of_its_round_have_been_played() -> None:
     class Paid(Game):
         waits = True
 
@@ -248,6 +248,6 @@ def test_one_history_of_122_that_cannot_be_scored_is_told_after_all_have_been_pl
         UnitError, match=r"session s1: ann's turns \[0, 1, 2, 4, 5, 6, 7, 8, 9\] alone: GOAL is not known"
     ):
         values("savoir", episode(10), game)
-    assert len(game.played) == 2 * 122
+    assert len(game.played) == 2 * 54  # The first pairs, and none and all three times more.
     whole = Paid(lambda kept: float(len(kept)))
     assert judged("savoir", episode(10), whole) == judged("savoir", episode(10), Game(whole.worth))

@@ -160,7 +160,7 @@ def test_what_is_left_out_of_a_history_is_silence_and_the_rounds_stay_in_order()
 def test_words_of_one_s_own_act_are_its_aim() -> None:
     game = begun()
     assert game.meant("Player 2", "[looked at Player 3]") == Action(PEEK, "", 3)
-    assert game.meant("Player 1", "anything") == Action("none")
+    assert game.meant("Player 1", "anything") == Action("", "anything")  # No act of the game.
     game.do(game.in_words("Player 2", PEEK, "3"))
     assert game.meant("Player 1", "I vote for Player 2") == Action(SPEAK, "I vote for Player 2")
     game = voting()

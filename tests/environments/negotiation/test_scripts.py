@@ -78,7 +78,7 @@ def test_what_is_asked_for_is_worth_as_much_as_is_wanted_and_leaves_what_is_wort
         assert all(not n or value for n, value in zip(split, values, strict=True))
 
 
-@pytest.mark.parametrize("name", [name for name in AGENTS.names() if name not in ("learned", "recorded")])
+@pytest.mark.parametrize("name", [name for name in AGENTS.names() if name not in ("learned", "recorded", "policy", "smollm2")])
 def test_every_script_is_found_by_its_name(name: str) -> None:
     agent: Agent = ROSTER.scripted(name)
     assert agent.called == name
@@ -91,7 +91,7 @@ def test_every_script_is_found_by_its_name(name: str) -> None:
 def test_a_name_that_nobody_has_is_told_with_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"no agent 'fairy'; did you mean 'fair'\?.*Language models: base, react"):
         ROSTER.scripted("fairy")
-    with pytest.raises(InputError, match=r"made of: recorded@LOG#EPISODE, learned@FOLDER\."):
+    with pytest.raises(InputError, match=r"made of: recorded@LOG#EPISODE, .*learned@FOLDER"):
         ROSTER.scripted("lerned@folder")
     with pytest.raises(InputError, match=r"'learned' needs what it is made of behind an @, as learned@FOLDER"):
         ROSTER.scripted("learned")

@@ -29,7 +29,7 @@ def test_a_language_model_needs_a_model(name: str, message: str) -> None:
         ("recorded@nowhere.jsonl", "'nowhere.jsonl' is no file"),
         ("random@1", "'random' takes nothing behind an @; write random"),
         ("rando@1", "no agent 'rando'; did you mean 'random'"),
-        ("talkin@1", "made of: recorded@LOG#EPISODE, talking@STEP"),
+        ("talkin@1", "made of: recorded@LOG#EPISODE, policy@FOLDER, talking@STEP"),
     ],
 )
 def test_what_an_agent_is_made_of_stands_behind_an_at(name: str, message: str) -> None:

@@ -103,8 +103,8 @@ def test_a_rubric_is_asked_for_at_once_and_what_goes_by_it_in_a_batch(folder, de
 def test_without_a_usable_rubric_nothing_is_judged_by_it(folder, decompose):
     with serving(OpenAIServer(answer=lambda body: completion("none"))) as server:
         done = decompose(config(folder, METHOD.format(server.url, "m")))
-    # The third question says the same as the second, whose reply is kept.
-    assert len(server.requests) == 2 and done.returncode == 1
+    # The third question says the same as the second and is a request of its own.
+    assert len(server.requests) == 3 and done.returncode == 1
     rows = pq.read_table(folder / "run" / "quarantine.parquet").to_pylist()
     (failed,) = (row for row in rows if row["stage"] == "rubric")
     assert "not one JSON object" in failed["cause"] and failed["evidence"]

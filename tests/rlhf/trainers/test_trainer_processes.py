@@ -80,7 +80,7 @@ class Second(Processes):
         self.rank, self.size, self.found = 1, 2, found
 
     def gather_objects(self, value):
-        return [self.found, value]
+        return [(self.found, [True] * len(self.found)) if isinstance(value, tuple) else self.found, value]
 
 
 def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
