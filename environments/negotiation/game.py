@@ -129,7 +129,9 @@ class Negotiation(Environment):
     def meant(self, agent: str, text: str) -> Action:
         """The act that the words are, or that stands in brackets behind them (`said`); at the end what is taken."""
         if self.game.over:
-            return self.in_words(agent, SELECT, text)
+            kind, split = parse(text, self.context.counts)
+            takes = split is not None or kind == "agree" or text.startswith(f"[{SELECT}]")
+            return self.in_words(agent, SELECT, text) if takes else Action("", text)
         game, seat = self.game, self.agents.index(agent)
         told = BEHIND.search(text)
         standing = game.standing if game.by == 1 - seat else None

@@ -69,11 +69,6 @@ class _Played:
     def view(self) -> Observation:
         return Observation(self.game, self.agent)
 
-    @property
-    def role(self) -> str:
-        """What its returns are compared with: its role where roles are dealt, else its seat."""
-        return str(getattr(self.view.facts, "role", None) or f"seat {self.view.seat + 1}")
-
     def copy(self) -> _Played:
         return replace(self, game=self.game.clone())
 
@@ -176,7 +171,7 @@ class EnvironmentPartner:
         least, _ = played.game.scales().get(self._dimension, (0.0, 0.0))
         garbage = unusable > self._most_unusable * len(replies)
         score = least if value is None or garbage else value
-        return StopReason(value, played.game.over, len(replies), unusable, score, played.role)
+        return StopReason(value, played.game.over, len(replies), unusable, score)
 
     def _context(self, name: str, speaker: PolicyAgent) -> DialogueContext:
         seen = episode_seen(self._kept[name, ()].view, name)
@@ -245,7 +240,7 @@ def _written(act: Action) -> str:
     """An act that nobody hears, as the policy's own words."""
     read = act.plain
     data = " ".join(map(str, read.data)) if isinstance(read.data, list | tuple) else read.data
-    return f"[{read.kind}] {read.text or ('' if data is None else data)}".strip()
+    return " ".join(part for part in (f"[{read.kind}]", read.text, "" if data is None else str(data)) if part)
 
 
 def _begun(start: Start) -> _Played:

@@ -222,7 +222,9 @@ def _spoken(rollout: Rollout, contexts: Sequence[DialogueContext], reward: Rewar
     for row, text, score in zip(rows, rollout.texts, scores, strict=True):
         said[row].append(text)
         scored[row].append(score)
-    means = [sum(each) / len(each) for each in scored]
+    # An outcome is one number, whatever turns it took.
+    parts = [1 if isinstance(reward, OutcomeReward) else len(each) for each in scored]
+    means = [sum(each) / count for each, count in zip(scored, parts, strict=True)]
     return ["\n".join(texts) for texts in said], [mean if isfinite(mean) else None for mean in means]
 
 

@@ -30,6 +30,7 @@ from apportion.environments.sotopia.game import Rules, Sotopia
 from apportion.environments.sotopia.sources.task_sets import chosen_space
 from apportion.environments.sotopia.tasks import PAIRS_A_SCENARIO, Visibility
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import file_digest
 from apportion.foundation.model_hub.names import FETCHED, model_digest
 from apportion.foundation.settings import Settings
 from apportion.llm_client.model_spec import ModelSpec
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 CALLED = "environment_settings"
 ITSELF = "self"
+MADE_OF = ("learned@", "recorded@")
+"""Before what a script is made of: a folder or a file."""
 POLICY = "policy@"
 _Episode = tuple[str, Callable[[], Environment]]
 
@@ -115,6 +118,10 @@ class Starts(Settings):
         policies = [one for one in self.others if one.startswith(POLICY) or one in FETCHED]
         if policies:
             plain["policy_files"] = [model_digest(one.removeprefix(POLICY)) for one in policies]
+        made_of = [Path(one.partition("@")[2].partition("#")[0]) for one in self.others if one.startswith(MADE_OF)]
+        files = [sorted(one.rglob("*")) if one.is_dir() else [one] for one in made_of]
+        if made_of:
+            plain["other_files"] = [[file_digest(one) for one in found if one.is_file()] for found in files]
         if models := self.models:
             plain["asked"] = [[one.called, dict(one.settings.asking)] for one in models.values()]
         return plain
@@ -137,6 +144,13 @@ class Starts(Settings):
     def asked(self) -> StyledModel | None:
         """The first language model among the others; None where none is asked."""
         return next(iter(self.models.values()), None)
+
+    @field_validator("other")
+    @classmethod
+    def _somebody(cls, other: str) -> str:
+        if not any(name.strip() for name in other.split(",")):
+            raise ValueError(f"{other!r} names nobody; give self, a script, or what `world simulate --agents` takes")
+        return other
 
     def check(self) -> None:
         """Raise InputError where there is nothing to play, or nobody to play with; no weights are loaded."""
@@ -285,6 +299,8 @@ class WerewolfStarts(Starts):
 
     def places(self, agents: Sequence[str]) -> Iterable[tuple[str, str]]:
         """By number."""
+        if len(set(self.seats)) != len(self.seats):
+            raise InputError(f"{CALLED}.seats: {', '.join(map(str, self.seats))}: name each seat once")
         for seat in self.seats or range(1, len(agents) + 1):
             if not 1 <= seat <= len(agents):
                 raise InputError(f"{CALLED}.seats: no seat {seat}; there are 1 to {len(agents)}")

@@ -27,7 +27,7 @@ from apportion.rlhf.sampling.partner import Partner
 from apportion.rlhf.sampling.rollout import finite_probabilities
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.group_advantages import GroupReward, charged, spread_over_tokens, turn_advantages
-from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer
+from apportion.rlhf.trainers.running import StepTrainer, group_arguments, run_trainer, scales
 from apportion.rlhf.training.alarms import repetition, sameness
 from apportion.rlhf.training.endings import StopReason, measured_endings
 from apportion.rlhf.training.job import Run
@@ -215,14 +215,14 @@ class _GRPO(_Group, GRPOTrainer):  # type: ignore[misc]
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output = super()._generate_and_score_completions(inputs)
         by_turn = bool(self.ends) and self.settings.reward_placement == "turn"
-        if by_turn or not self.settings.scale_rewards:
+        if by_turn or not scales(self.settings):
             output["advantages"] = self._advantages(by_turn)
         return output
 
     def _advantages(self, by_turn: bool) -> Tensor:
         """Advantages [shape=(B, L) by turns, else (B,)]; a group may lie across processes."""
         size, length = self.divergence.shape
-        published = self.settings.scale_rewards
+        published = scales(self.settings)
         scores = self.reward.turns if by_turn else [[math.fsum(turns)] for turns in self.reward.turns]
         ends = self.ends if by_turn else [[length - 1]] * size
         # In the published form the divergence is in the loss.

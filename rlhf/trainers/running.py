@@ -40,6 +40,11 @@ LIKELIHOOD = {"loss_type": "cispo", "epsilon_high": 1.0, "vllm_importance_sampli
 """What makes TRL's loss the negative log-likelihood where advantages and ratios are 1: ``-clamp(ratio) A log pi``."""
 
 
+def scales(settings: AlignSettings) -> bool:
+    """Whether advantages are divided by their group's deviation, as GRPO was published; RLOO and RAFT never do."""
+    return settings.scale_rewards and "scale_rewards" in settings.trainer.reads
+
+
 def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folder: Path) -> Any:
     """Arguments of GRPO, RLOO or RAFT; one step samples ``batch`` replies, ``group`` to each context.
 
@@ -49,7 +54,7 @@ def group_arguments(config: type[GRPOConfig] | type[RLOOConfig], run: Run, folde
     """
     settings = run.settings
     likely = settings.trainer.keeps_best
-    published = settings.scale_rewards and not likely
+    published = scales(settings)
     form: dict[str, Any] = {"beta": settings.divergence_weight}
     if config is GRPOConfig:
         form = {"beta": settings.divergence_weight if published else 0.0, "scale_rewards": published}

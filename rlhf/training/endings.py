@@ -13,7 +13,7 @@ class StopReason:
 
     ``value`` is what the policy has in the dimension that is watched (None: not known), ``over`` whether the rules have
     ended it, ``turns`` how often the policy spoke, ``unusable`` how often that was no act that the rules allow,
-    ``score`` what it is worth as a reward, ``role`` whose returns it is one of.
+    ``score`` what it is worth as a reward.
     """
 
     value: float | None
@@ -21,7 +21,6 @@ class StopReason:
     turns: int
     unusable: int
     score: float = 0.0
-    role: str = ""
 
 
 def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:

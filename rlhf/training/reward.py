@@ -184,7 +184,9 @@ def normalized_scores(
     ``paid``: which scores are a reward (`at_the_end`); the others stay 0, so that a turn more costs nothing.
     """
     if paid:
-        given = iter(normalized_scores([score for score, one in zip(scores, paid, strict=True) if one], norm, settings))
+        at_ends = [score for score, one in zip(scores, paid, strict=True) if one]
+        # The norm takes them in where there is something to lose, too.
+        given = iter(normalized_scores(at_ends, norm, settings, [0.0] * len(at_ends) if lost else ()))
         unit = 1.0 if settings.score_norm else norm.deviation
         less = lost or [0.0] * len(scores)
         return [(next(given) if one else 0.0) - unit * off for one, off in zip(paid, less, strict=True)]

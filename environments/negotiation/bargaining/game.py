@@ -28,6 +28,9 @@ from apportion.foundation.errors import InputError
 NAMES = ("Buyer", "Seller")
 MOST_DIGITS = 20
 """A number of so many is no price."""
+_NEGATION = re.compile(r"\b(not|never|no|cannot)\b|n['’]t\b", re.IGNORECASE)
+BARE = 2
+"""So many words name an act and say nothing else."""
 _READ = {"agree": ACCEPT, "disagree": REFUSE, "end": LEAVE}
 _NUMBER = re.compile(r"\d+")
 
@@ -98,9 +101,11 @@ class Bargaining(Environment):
         ours = (
             kind for kind in KINDS[1:] if any(words == sentence(seat, Action(kind), wording) for wording in range(3))
         )
-        named = [kind for kind in KINDS if kind in words.casefold()]
+        named = [kind for kind in KINDS if kind in words.casefold() and not _NEGATION.search(words)]
         read = OFFER if _NUMBER.search(words) else _READ.get(parse(words, (1, 1, 1)).kind, "")
-        kind = next(ours, named[0] if len(named) == 1 else read)
+        # A kind is named in brackets or by itself; in a sentence the number and the other words come first.
+        alone = len(named) == 1 and (told is not None or len(words.split()) <= BARE)
+        kind = next(ours, named[0] if alone else read or (named[0] if len(named) == 1 and "?" not in words else ""))
         return self.in_words(agent, kind, words)._replace(text=said)
 
     def stand_in(self, agent: str) -> Action:

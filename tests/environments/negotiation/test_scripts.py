@@ -78,7 +78,9 @@ def test_what_is_asked_for_is_worth_as_much_as_is_wanted_and_leaves_what_is_wort
         assert all(not n or value for n, value in zip(split, values, strict=True))
 
 
-@pytest.mark.parametrize("name", [name for name in AGENTS.names() if name not in ("learned", "recorded", "policy", "smollm2")])
+@pytest.mark.parametrize(
+    "name", [name for name in AGENTS.names() if name not in ("learned", "recorded", "policy", "smollm2")]
+)
 def test_every_script_is_found_by_its_name(name: str) -> None:
     agent: Agent = ROSTER.scripted(name)
     assert agent.called == name

@@ -120,3 +120,11 @@ def test_a_reply_that_is_paid_most_everywhere_is_given_everywhere_unless_samenes
             odds[place] += 0.05 * advantage * (one - chances[place])
     given = [for_all(place) for place in range(4)]
     assert all(chance < 0.3 if sameness else chance > 0.9 for chance in given), given
+
+
+def test_what_is_lost_has_its_price_where_the_end_alone_is_paid():
+    settings = SMALL.model_copy(update={"score_norm": False, "reward_clip": None})
+    whole = normalized_scores([5.0, 1.0], ScoreNorm(), settings, [1.0, 1.0])
+    ends = [False, False, True, False, True]
+    assert whole == [3.0, -1.0]
+    assert normalized_scores([0.0, 0.0, 5.0, 0.0, 1.0], ScoreNorm(), settings, [1.0] * 5, ends) == [-2, -2, 3, -2, -1]

@@ -176,3 +176,21 @@ def test_a_models_price():
     assert FORM.record(Action("accept"), view) == {"price": None} and "price" in FORM.fields(view)
     with pytest.raises(ReplyMistakeError, match='"price" is null; "offer" needs a whole number'):
         price_in("offer", {"price": None}, view)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("I can't accept that.", "refuse"),
+        ("I do not accept.", "refuse"),
+        ("Would you accept 30?", "offer"),
+        ("Could you accept $31 instead?", "offer"),
+        ("I will not leave.", "refuse"),
+        ("Accept.", "accept"),
+        ("I accept your offer.", "accept"),
+    ],
+)
+def test_a_kind_in_a_sentence_is_read_with_what_stands_around_it(words, kind):
+    game = begun(Action("offer", "", 35))
+    agent = next(agent for agent in game.agents if game.legal(agent))
+    assert game.meant(agent, words).kind == kind
