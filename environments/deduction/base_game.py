@@ -189,7 +189,7 @@ class Deduction(Environment):
                 if text == f"[{self.words(kind, aim)}]":  # As `said` has it.
                     return Action(kind, "", list(aim) if isinstance(aim, tuple) else aim)
         named = [kind for kind in choices if kind in text.casefold()]
-        if not named and not any(map(str.isdigit, text)):
+        if not named and "nobody" not in text.casefold() and not any(map(str.isdigit, text)):
             return Action("", text)  # Words that neither name an act nor a player are none.
         named = named or list(choices)
         return self.in_words(agent, named[0], text) if len(named) == 1 else Action(SILENT)
