@@ -42,7 +42,7 @@ def plays(body: Body) -> Body:
 
 def asking(server: OpenAIServer, agents: str, matches: int) -> tuple[str, ...]:
     model = ("--model", "m", "--base-url", server.url, "--concurrency", str(CONCURRENCY))
-    return ("--agents", agents, "--matches", str(matches), *model)
+    return ("--agents", agents, "--matches", str(matches), "--most-unusable", "1", *model)
 
 
 def test_a_league_is_a_corpus_with_tables(tmp_path, capsys):
@@ -70,8 +70,35 @@ def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_ever
     with serving(OpenAIServer(answer=plays)) as server:
         model = ("--model", "m", "--base-url", server.url)
         assert run("werewolf", str(tmp_path / "a"), "--agents", "random", "--matches", "2") == 0
-        assert run("werewolf", str(tmp_path / "b"), "--agents", "random,base", "--matches", "2", *model) == 0
-        assert run("werewolf", str(tmp_path / "c"), "--agents", "random,base", "--matches", "1", "--teams", *model) == 0
+        assert (
+            run(
+                "werewolf",
+                str(tmp_path / "b"),
+                "--agents",
+                "random,base",
+                "--matches",
+                "2",
+                *model,
+                "--most-unusable",
+                "1",
+            )
+            == 0
+        )
+        assert (
+            run(
+                "werewolf",
+                str(tmp_path / "c"),
+                "--agents",
+                "random,base",
+                "--matches",
+                "1",
+                "--teams",
+                *model,
+                "--most-unusable",
+                "1",
+            )
+            == 0
+        )
 
     def deals(name: str) -> list[list[str]]:
         (matches,) = read_matches(tmp_path / name)
@@ -121,10 +148,10 @@ def test_killed_at_eight_random_moments_the_table_is_the_same_and_no_reply_is_pa
             in_flight = len(server.requests) - rows(killed / "replies.sqlite") - lost
             assert 0 <= in_flight <= CONCURRENCY
             lost += in_flight
-        assert run("werewolf", str(killed), *arguments) == 0
+        assert run("werewolf", str(killed), *arguments, "--most-unusable", "1") == 0
         delivered = len(server.requests)
         assert delivered == rows(killed / "replies.sqlite") + lost
-        assert run("werewolf", str(whole), *arguments) == 0
+        assert run("werewolf", str(whole), *arguments, "--most-unusable", "1") == 0
         assert rows(killed / "replies.sqlite") == rows(whole / "replies.sqlite") == len(server.requests) - delivered
     ours, theirs = written(killed), written(whole)
     assert {name: data for name, data in ours.items() if name != LOG} == {n: d for n, d in theirs.items() if n != LOG}
