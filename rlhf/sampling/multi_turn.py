@@ -191,7 +191,8 @@ def compare_episodes(
 ) -> pa.Table:
     """As `compare_replies`, of whole dialogues in an environment, the most likely words each time.
 
-    ``before`` and ``after`` hold what the policy said, a line a turn; the rewards are the means over these turns.
+    ``before`` and ``after`` hold what the policy said, a line a turn; the rewards are the means over these
+    turns, or what the episode came to where the outcome is the reward.
     """
 
     def played() -> _Scored:

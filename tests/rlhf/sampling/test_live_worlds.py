@@ -1,6 +1,7 @@
 """A policy in all seven worlds: what it may see, what its words are, what it is paid, and two steps of training."""
 
 import pytest
+import torch
 
 from apportion.environments.actions import UNUSABLE, Action, AgentAction
 from apportion.environments.collect_episodes import play
@@ -12,7 +13,9 @@ from apportion.rlhf.plugins import ENVIRONMENTS
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.resolve_paths import tables_placed
 from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, _written
+from apportion.rlhf.sampling.multi_turn import _spoken
 from apportion.rlhf.sampling.policy_agent import PolicyAgent, act_said
+from apportion.rlhf.sampling.rollout import Rollout
 from apportion.rlhf.sampling.starts import NegotiationStarts, starts_of
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.group_advantages import turn_advantages
@@ -105,6 +108,8 @@ def test_whose_seats_are_drawn_of_several_and_what_cannot_be_is_told() -> None:
     assert set(sits.values()) == {0, 1}
     with pytest.raises(InputError, match=r"no seat 9; there are 1 to 7"):
         starts_of(settings_of("werewolf", seats=(9,)), 0)
+    with pytest.raises(InputError, match=r"environment_settings.seats: 1, 1: name each seat once"):
+        starts_of(settings_of("werewolf", seats=(1, 1)), 0)
     with pytest.raises(InputError, match=r"environment_settings.rules.*no_such"):
         starts_of(settings_of("werewolf", rules=("no_such=1",)), 0)
     with pytest.raises(InputError, match="fairr"):
@@ -124,6 +129,11 @@ def test_the_end_alone_is_paid_and_what_rules_do_not_know_is_an_error() -> None:
     assert reward([], [], ["x"]) != [0.0]
     with pytest.raises(UnitError, match="its rules say nothing of what is watched"):
         reward.at_ends([StopReason(None, True, 1, 0)])
+    tokens = torch.ones(2, 5, dtype=torch.int64)
+    ends = torch.tensor([[0, 0], [0, 1], [0, 2], [1, 0]])
+    rollout = Rollout(tokens, tokens, tokens[:, :3].bool(), tuple("abcd"), ("",) * 4, ends, tuple(endings))
+    shown = _spoken(rollout, [DialogueContext(name, 0, (), (), "") for name in "xy"], reward)
+    assert shown == (["a\nb\nc", "d"], [4.0, 0.0])
     norm, paid = ScoreNorm(), [False, False, True, True]
     assert normalized_scores([0.0, 0.0, 4.0, 2.0], norm, SMALL, (), paid) == [0.0, 0.0, 1.0, -1.0]
     assert norm.count == 2 and normalized_scores([0.0, 3.0], norm, SMALL, [1.0, 0.0], [False, True])[0] == -1.0
@@ -184,11 +194,12 @@ def test_acts_that_nobody_hears_are_told_apart_by_their_data() -> None:
 def test_nobody_has_the_other_seats_and_what_an_other_is_made_of_is_in_the_key(tmp_path) -> None:
     with pytest.raises(ValueError, match="names nobody; give self"):
         NegotiationStarts(other=" , ")
-    (tmp_path / "weights").write_text("1")
-    chosen = NegotiationStarts(other=f"learned@{tmp_path}")
-    before = chosen.identity()
-    (tmp_path / "weights").write_text("2, another")
-    assert chosen.identity() != before
+    for other in (f"learned@{tmp_path}", f"self, recorded@{tmp_path / 'weights'}#1"):
+        (tmp_path / "weights").write_text("1")
+        chosen = NegotiationStarts(other=other)
+        before = chosen.identity()
+        (tmp_path / "weights").write_text("2, another")
+        assert chosen.identity() != before
 
 
 def test_every_path_of_the_others_is_placed() -> None:

@@ -125,6 +125,10 @@ def test_files_are_found_from_the_configuration_and_shown_by_their_names(tmp_pat
     assert found.environment_settings["tasks"] == str(tmp_path / "t.toml")
     assert found.environment_settings["other"] == f"policy@{tmp_path / 'mine'}"
     assert found.shown()["environment_settings"] == {"tasks": "t.toml", "other": "policy@mine"}
+    several = "self,policy@/a/mine,learned@/b/fair,recorded@/c/log.jsonl#3,base@x/y"
+    assert made(environment_settings={"other": several}).shown()["environment_settings"] == {
+        "other": "self,policy@mine,learned@fair,recorded@log.jsonl#3,base@x/y"
+    }
     assert made().found_from(tmp_path) == made() and made().shown() == made().plain()
     asked = made(environment_settings={"other": "base", "llm": {"model": "m"}}).consented("host")
     assert asked.environment_settings["llm"] == {"model": "m", "allow_host": "host"}

@@ -33,6 +33,9 @@ def test_a_step_is_one_batch_of_replies_and_all_updates_from_it(tmp_path, algori
     assert found.generation_batch_size == 24 and (found.num_generations, found.num_iterations) == (4, 2)
     assert (found.beta, found.epsilon, found.temperature) == (beta, 0.2, 0.7)
     assert algorithm == "rloo" or found.scale_rewards == ("group" if beta else "none")
+    # RLOO in an environment has GRPO's trainer, and is not scaled whatever is set.
+    live = group_arguments(GRPOConfig, Run(settings(algorithm="rloo", **sizes, scale_rewards=True), 7), tmp_path)
+    assert (live.scale_rewards, live.beta) == ("none", 0.0)
     assert found.logging_steps == 4 and found.save_strategy.value == "no" and found.seed == 7
     # Nothing leaves the machine and nothing is printed.
     assert not found.report_to and found.disable_tqdm and not found.push_to_hub and not found.bf16
