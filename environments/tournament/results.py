@@ -35,7 +35,8 @@ class Result:
 class Results:
     """The scored episodes of a tournament.
 
-    ``unscored`` names those that did not end or have no score by ``judge``; ``unusable`` tells acts that were none.
+    ``unscored`` names those that did not end, have no score by ``judge``, or none for their unusable acts, which
+    ``unusable`` tells.
     """
 
     judge: str
@@ -72,7 +73,7 @@ def read_results(folder: Path, judge: str = BY_RULES.called) -> Results:
     if not path.is_file():
         raise InputError(f"{folder}: no {LOG}, which says who sat where; give the folder of simulated episodes")
     logged = read_log(path)
-    scored = dict(_by_rules(logged) if judge == BY_RULES.called else _by_ratings(folder, judge))
+    scored = dict(_by_rules(logged) if judge == BY_RULES.called else _by_ratings(folder, judge, logged))
     results = tuple(
         Result(name, *_seats(episode), tuple(scored[name].get(seat, {}) for seat, _ in episode.opening["agents"]))
         for name, episode in logged.items()
@@ -101,7 +102,9 @@ def _by_rules(logged: Mapping[str, LoggedEpisode]) -> Iterator[_Scores]:
             yield name, {who: {k: v for k, v in values.items() if v is not None} for who, values in outcome.items()}
 
 
-def _by_ratings(folder: Path, judge: str) -> Iterator[_Scores]:
+def _by_ratings(folder: Path, judge: str, logged: Mapping[str, LoggedEpisode]) -> Iterator[_Scores]:
+    """Not of an episode that the log has left without a score: too many acts were none, whoever rates it."""
+    unrated = {name for name, episode in logged.items() if episode.closing is not None and not episode.rated}
     rows = [row for row in Corpus.open(folder).ratings.to_pylist() if row["rater"] == ENVIRONMENT]
     judges = sorted({row["annotator"] for row in rows if row["annotator"] is not None})
     if judge not in judges:
@@ -109,7 +112,7 @@ def _by_ratings(folder: Path, judge: str) -> Iterator[_Scores]:
         raise InputError(f"{folder}: no ratings by {judge!r}; {hint}")
     sessions: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
-        if row["annotator"] == judge:
+        if row["annotator"] == judge and row["session_id"] not in unrated:
             sessions.setdefault(row["session_id"], {}).setdefault(row["target"], {})[row["name"]] = row["score"]
     yield from sessions.items()
 

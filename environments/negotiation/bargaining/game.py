@@ -103,6 +103,8 @@ class Bargaining(Environment):
         )
         named = [kind for kind in KINDS if kind in words.casefold() and not _NEGATION.search(words)]
         read = OFFER if _NUMBER.search(words) else _READ.get(parse(words, (1, 1, 1)).kind, "")
+        if read != OFFER and REFUSE in named and len(named) > 1:  # "I refuse to accept that."
+            read = REFUSE
         # A kind is named in brackets or by itself; in a sentence the number and the other words come first.
         alone = len(named) == 1 and (told is not None or len(words.split()) <= BARE)
         kind = next(ours, named[0] if alone else read or (named[0] if len(named) == 1 and "?" not in words else ""))

@@ -11,6 +11,7 @@ from apportion.corpus.builder import SkippedSession
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import BACKGROUND_KINDS, Session
 from apportion.corpus.validate import validate
+from apportion.environments.episode_log import LOG, UNRATED, read_log
 from apportion.environments.sotopia.observation import act_of
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
@@ -100,7 +101,7 @@ def _known(session: Session, speaker: str | None) -> tuple[Known, ...]:
 
 @dataclass(frozen=True)
 class Episodes:
-    """Sessions of a corpus, by id: those that can be judged, those that cannot (no goals), and damaged ones."""
+    """Sessions of a corpus, by id: those to judge, those not (no goals, or unrated by the log), and damaged ones."""
 
     read: tuple[ReadEpisode, ...]
     unread: tuple[SkippedSession, ...] = ()
@@ -108,9 +109,9 @@ class Episodes:
 
 
 def read_episodes(corpus: Corpus) -> Episodes:
-    """Read every session.
+    """Read every session; one that its log has left without a score is not judged either.
 
-    Raises InputError: the corpus has no social episodes, or a fault that belongs to no session.
+    Raises InputError: the corpus has no social episodes, a fault that belongs to no session, or a damaged log.
     """
     _check_social(corpus)
     faults: dict[str, str] = {}
@@ -119,9 +120,13 @@ def read_episodes(corpus: Corpus) -> Episodes:
             raise InputError(f"{corpus.root}: {problem}")
         if problem.severity == "error":
             faults.setdefault(str(problem.session_id), str(problem))
+    unrated = _unrated(corpus)
     read, unread = [], []
     for session_id in corpus.session_ids():
         if session_id in faults:
+            continue
+        if session_id in unrated:
+            unread.append(SkippedSession(session_id, unrated[session_id]))
             continue
         try:
             read.append(ReadEpisode.of(corpus.session(session_id)))
@@ -129,6 +134,16 @@ def read_episodes(corpus: Corpus) -> Episodes:
             unread.append(SkippedSession(session_id, str(error)))
     broken = tuple(SkippedSession(session_id, fault) for session_id, fault in sorted(faults.items()))
     return Episodes(tuple(read), tuple(unread), broken)
+
+
+def _unrated(corpus: Corpus) -> dict[str, str]:
+    """By session why its log gives it no score; nothing where a corpus has no log."""
+    logged = read_log(corpus.root / LOG)
+    return {
+        name: f"its log leaves it without a score: {episode.closing[UNRATED]}"
+        for name, episode in logged.items()
+        if episode.closing is not None and not episode.rated
+    }
 
 
 def _check_social(corpus: Corpus) -> None:

@@ -201,6 +201,17 @@ def test_words_alone_are_an_act_with_its_split() -> None:
     assert game.in_words(second, SELECT, "I take everything").data == [1, 3, 1]
 
 
+@pytest.mark.parametrize("words", ["blah", "", "I disagree", "Is that okay?", "[selection]"])
+def test_what_is_no_agreement_takes_nothing_at_the_end(words: str) -> None:
+    game = begun(split_code((1, 1, 0)), AGREE, END)
+    for name in game.agents:
+        assert game.meant(name, words) == Action("", words)
+        assert game.stand_in(name).data == [0, 0, 0]
+        assert {tuple(game.meant(name, said).data) for said in ("Deal.", f"[{SELECT}]")} == {
+            (1, 1, 0) if name == game.agents[game.starter] else (0, 2, 1)
+        }
+
+
 @pytest.mark.parametrize("seat", [0, 1])
 def test_a_game_by_calls_of_a_tool_is_the_game_that_agents_play(seat: int) -> None:
     """The caller says what a script says: the words alone make the same acts."""

@@ -14,7 +14,7 @@ from scipy import stats
 
 from apportion.corpus.builder import CorpusRows
 from apportion.corpus.corpus import Corpus
-from apportion.environments.episode_log import LOG
+from apportion.environments.episode_log import LOG, UNRATED
 from apportion.environments.report_tables.chart import chart
 from apportion.environments.report_tables.table import Value
 from apportion.environments.simulation import write_corpus
@@ -208,6 +208,21 @@ def test_a_judge_s_ratings_are_read_where_asked_for(folder: Path, tmp_path: Path
     assert {score for one in found.results[0].scores for score in one.values()} <= {5.0, 7.0}
     with pytest.raises(InputError, match=r"no ratings by 'paper@n'; did you mean 'paper@m'"):
         read_results(tmp_path, "paper@n")
+
+
+def test_a_judge_s_ratings_of_what_the_log_left_without_a_score_are_in_no_table(folder: Path, tmp_path: Path) -> None:
+    corpus = Corpus.open(folder)
+    rows = CorpusRows()
+    bad, good = corpus.session_ids()[:2]
+    for name in (bad, good):
+        target = corpus.session(name).turns[0].speaker
+        rows.rating(name, ("environment", target), "GOAL", 5.0, (0.0, 10.0), annotator="j")
+    Corpus.of(tmp_path, {**corpus.tables, "ratings": rows.tables()["ratings"]}).write(tmp_path)
+    lines = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+    next(line["end"] for line in lines if line["episode"] == bad and "end" in line)[UNRATED] = "3 of 4 acts"
+    (tmp_path / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = read_results(tmp_path, "j")
+    assert [result.episode for result in found.results] == [good] and bad in found.unscored
 
 
 def test_a_folder_without_a_log_or_without_an_end_is_told(folder: Path, tmp_path: Path) -> None:

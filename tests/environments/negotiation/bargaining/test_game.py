@@ -186,6 +186,8 @@ def test_a_models_price():
         ("Would you accept 30?", "offer"),
         ("Could you accept $31 instead?", "offer"),
         ("I will not leave.", "refuse"),
+        ("I refuse to accept that.", "refuse"),
+        ("I refuse to leave.", "refuse"),
         ("Accept.", "accept"),
         ("I accept your offer.", "accept"),
     ],

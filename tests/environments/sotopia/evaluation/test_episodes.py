@@ -12,6 +12,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.session import Background, Session, Turn
 from apportion.environments.environment import Action, AgentAction
+from apportion.environments.episode_log import LOG, UNRATED
 from apportion.environments.sotopia.evaluation.episodes import ReadEpisode, read_episodes
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.observation import act_of
@@ -38,6 +39,21 @@ def test_a_fault_of_no_session_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("apportion.environments.sotopia.evaluation.episodes.validate", lambda corpus: [problem])
     with pytest.raises(InputError, match=r"one: sessions, column source: broken"):
         read_episodes(played(tmp_path / "one"))
+
+
+def test_what_its_log_leaves_without_a_score_is_not_judged_and_told(tmp_path: Path) -> None:
+    corpus = played(tmp_path)
+    first, *others = corpus.session_ids()
+    lines = [json.loads(line) for line in (tmp_path / LOG).read_text().splitlines()]
+    next(line["end"] for line in lines if line["episode"] == first and "end" in line)[UNRATED] = "3 of 4 acts"
+    (tmp_path / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = read_episodes(corpus)
+    assert [episode.session_id for episode in found.read] == others and found.broken == ()
+    (left,) = found.unread
+    assert left.session_id == first and "its log leaves it without a score: 3 of 4 acts" in str(left)
+    (tmp_path / LOG).write_text("nonsense\n")
+    with pytest.raises(InputError, match="line 1: no line of an episode log"):
+        read_episodes(corpus)
 
 
 TEXT = st.text(st.characters(exclude_categories=()), min_size=1)
