@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from apportion.credit import turns_of
 from apportion.foundation.errors import InputError
+from apportion.llm_client.prompts.strict_json import answer_of
 from apportion.reward_model.history_windows import Said, said_in_chat
 from apportion.reward_model.model import RewardModel
 
@@ -107,7 +108,7 @@ class GRPOReward:
 
     def _lines(self, given: Completion, role: str, what: str) -> list[_Line]:
         if isinstance(given, str):
-            return [_Line(None if role == "assistant" else "", given, 0)]
+            return [_Line(None, answer_of(given), 0) if role == "assistant" else _Line("", given, 0)]
         messages = [message for message in given if isinstance(message, Mapping)] if isinstance(given, Sequence) else []
         if not isinstance(given, Sequence) or len(messages) < len(given):
             raise InputError(f"{what} {str(given)[:80]!r}: neither text nor a list of messages with role and content.")
@@ -115,6 +116,7 @@ class GRPOReward:
         for number, message in enumerate(messages):
             by, text = message.get("role", role), _text(message, what)
             if by == "assistant":
+                text = None if text is None else answer_of(text)  # Nobody hears what a model reasons first.
                 calls = message.get("tool_calls") or ()
                 texts = [*([text] if text or (text is not None and not calls) else []), *self._spoken(calls)]
                 found += [_Line(None, of, number) for of in texts] or [_Line(None, None, number)]

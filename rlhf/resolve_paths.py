@@ -38,6 +38,7 @@ def _other_placed(name: str, place: Callable[[str], str]) -> str:
     called = MADE_OF.match(name.strip())
     if called is None:
         return name
-    path, *episode = name.strip()[called.end() :].split("#", 1)
+    path = name.strip()[called.end() :]
+    path, *episode = path.split("#", 1) if called[1] == "recorded" else [path]
     # A model's name at a hub is no path; what scripts are made of always is one.
     return "#".join([called[0] + (place(path) if called[1] != "policy" or is_folder_name(path) else path), *episode])

@@ -181,11 +181,12 @@ def _adds_up(members: Bools, worth: ValueFunction) -> bool:
     sums[np.arange(len(first)), first] = sums[np.arange(len(first)), second] = 1.0
     apart = sums - sums.mean(axis=0)
     off = float(np.sum((apart @ worth.means) ** 2))
+    rounding = 1e-18 * float(np.sum(worth.means**2))
     if worth.fewest == 1:
-        return off <= 1e-18 * float(np.sum(worth.means**2))
+        return off <= rounding
     freedom = len(apart) - 1
     most = float(f_distribution.ppf(ALIKE, freedom, freedom * (worth.fewest - 1)))
-    return off <= most * float(worth.variances_of(apart).sum())
+    return off <= most * float(worth.variances_of(apart).sum()) + rounding
 
 
 def _by_kernel(

@@ -55,7 +55,7 @@ def export_rows(
     In the columns of ``target`` it holds ``prompt`` (messages before the turn, after a system message of what the
     credited speaker knew), ``answers`` and ``turn_rewards`` (what that speaker said from the turn on, and what each
     turn is paid, the mean over seeds) and ``replies`` (what the others said after each). Messages that follow one
-    another on the same side are one.
+    another on the same side are one; the turn that opens a conversation begins no row.
 
     Raises InputError: as `apportion.pipeline.results.dataset.reward_rows`; rewards of several methods.
     """
@@ -81,14 +81,14 @@ def _key(row: Row) -> tuple[str, ...]:
 
 
 def turn_rows(of_seeds: Sequence[Row]) -> Iterator[Row]:
-    """A row a credited turn of one conversation; ``of_seeds`` are its rewards by each seed."""
+    """A row a credited turn of one conversation, but for its opening; ``of_seeds`` are its rewards by each seed."""
     first = of_seeds[0]
     paid = [_mean(of) for of in zip(*(row["rewards"] for row in of_seeds), strict=True)]
     known = [{"role": "system", "content": "\n".join(of["text"] for of in first["backgrounds"])}]
     messages, rewards = _merged(first["messages"], paid)
     turns = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     for number, at in enumerate(turns):
-        if rewards[at] is not None:
+        if rewards[at] is not None and at > 0:  # Without a message there is no prompt.
             after = turns[number:]
             yield {
                 **{name: first[name] for name in KEY},

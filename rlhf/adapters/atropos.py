@@ -30,9 +30,17 @@ def scored_group(
       message of a completion is one run of tokens that are trained.
     - ``tokens``, ``masks``: As Atropos has them [shape=(T,)]. ``gamma``: The discount from turn to turn.
 
-    Raises ValueError: fewer than two rollouts, more runs than assistant messages.
+    Raises ValueError: fewer than two rollouts, runs that are not one an assistant message.
     """
     turns = judge.turns(prompts, completions)
+    for number, (of, mask) in enumerate(zip(turns, masks, strict=True)):
+        trained = np.concatenate([[False], np.asarray(mask) != IGNORED])
+        runs, said = int((trained[1:] & ~trained[:-1]).sum()), len(of.of_message)
+        if runs < said:  # Else a later turn would get the credit of an earlier one.
+            raise ValueError(
+                f"rollout {number}: {runs} runs of trained tokens, {said} assistant messages. Tokenize it with "
+                "train_on_all_assistant_turns=True."
+            )
     turn_of = [of.turn_of(np.asarray(mask) != IGNORED) for of, mask in zip(turns, masks, strict=True)]
     advantages = token_advantages([of.paid for of in turns], turn_of, gamma)
     return {

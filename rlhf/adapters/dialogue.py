@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from apportion.llm_client.prompts.strict_json import answer_of
 from apportion.rlhf.adapters.scoring import Message, Scorer
 
 
@@ -25,11 +26,11 @@ class Dialogue:
     def say(self, text: str) -> tuple[float, str | None]:
         """The reward of a turn of the policy, and what the other side answers; None: the conversation is over.
 
-        A turn in which nothing is said gets 0.
+        A turn in which nothing is said gets 0; what a model reasons first is not said.
         """
-        said = {"role": "assistant", "content": text}
-        (turns,) = self._scorer.turns([self.messages], [[said]])
-        self.rewards.append(sum(turns.advantage))
+        said = {"role": "assistant", "content": answer_of(text)}
+        turns = self._scorer.turns([self.messages], [[said]]) if said["content"] else []
+        self.rewards.append(sum(sum(of.advantage) for of in turns))
         self.messages.append(said)
         over = self._most is not None and len(self.rewards) >= self._most
         heard = None if over else next(self._replies, None)

@@ -12,6 +12,7 @@ It reads rows of `apportion export --for openrlhf`: ``--data.input_key input --d
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import torch
 
 from apportion.foundation.errors import InputError
+from apportion.llm_client.prompts.strict_json import answer_of
 from apportion.rlhf.adapters.scoring import scorer
 
 ENDS = ("<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>", "<|end|>", "</s>")
@@ -30,8 +32,8 @@ RewardFunction = Callable[[Sequence[str], Sequence[str], Sequence[str]], dict[st
 def reward_function(source: str | Path, ends: Sequence[str] = ENDS) -> RewardFunction:
     """A ``reward_func(queries, prompts, labels)`` that gives ``rewards`` (float32 [shape=(B,)]), one a query.
 
-    ``source``: As in `apportion.rlhf.adapters.scoring.scorer`. ``ends``: What ends an answer in its text. OpenRLHF logs
-    what is raised, and such a rollout has no reward.
+    ``source``: As in `apportion.rlhf.adapters.scoring.scorer`. ``ends``: What ends an answer in its text; one that says
+    nothing gets 0. OpenRLHF logs what is raised, and such a rollout has no reward.
 
     Raises InputError, when it is called: a label without a prompt, a query that does not begin with its prompt.
     """
@@ -40,8 +42,8 @@ def reward_function(source: str | Path, ends: Sequence[str] = ENDS) -> RewardFun
     def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
         answers = [_answer(query, prompt, ends) for query, prompt in zip(queries, prompts, strict=True)]
         turns = judge.turns([_messages(label) for label in labels], answers)
-        # A list would become a row of a matrix there.
-        return {"rewards": torch.tensor([sum(of.advantage) for of in turns])}
+        paid = [sum(of.advantage) if said else 0.0 for of, said in zip(turns, answers, strict=True)]
+        return {"rewards": torch.tensor(paid)}  # A list would become a row of a matrix there.
 
     return reward_func
 
@@ -57,9 +59,13 @@ def _messages(label: str) -> list[dict[str, Any]]:
 
 
 def _answer(query: str, prompt: str, ends: Sequence[str]) -> str:
-    """What follows the prompt, whose beginning OpenRLHF has cut off where it was too long."""
+    """What is said after the prompt, whose beginning OpenRLHF has cut off where it was too long.
+
+    Tokenizers write letters with marks in a form of their own, so both are compared in one.
+    """
+    query, prompt = unicodedata.normalize("NFC", query), unicodedata.normalize("NFC", prompt)
     start = next((start for start in range(len(prompt)) if query.startswith(prompt[start:])), None)
     if start is None:
         raise InputError(f"query {query[:80]!r}: it does not begin with its prompt {prompt[:80]!r}, or the end of it.")
     answer = query[len(prompt) - start :]
-    return answer[: min((answer.find(end) for end in ends if end in answer), default=len(answer))].strip()
+    return answer_of(answer[: min((answer.find(end) for end in ends if end in answer), default=len(answer))])

@@ -39,7 +39,7 @@ class RecordedRewards:
         paid: dict[Key, list[float]] = {}
         for number, row in enumerate(rows, 1):
             for name in COLUMNS:
-                if not isinstance(row.get(name), Sequence) or not row[name]:
+                if not isinstance(row.get(name), Sequence) or (name != "prompt" and not row[name]):
                     raise InputError(
                         f"row {number}: no {name}; `apportion export --for` writes {', '.join(COLUMNS)} in every row."
                     )

@@ -118,7 +118,8 @@ class Starts(Settings):
         policies = [one for one in self.others if one.startswith(POLICY) or one in FETCHED]
         if policies:
             plain["policy_files"] = [model_digest(one.removeprefix(POLICY)) for one in policies]
-        made_of = [Path(one.partition("@")[2].partition("#")[0]) for one in self.others if one.startswith(MADE_OF)]
+        parts = [one.partition("@") for one in self.others if one.startswith(MADE_OF)]
+        made_of = [Path(of.partition("#")[0] if kind == "recorded" else of) for kind, _, of in parts]
         files = [sorted(one.rglob("*")) if one.is_dir() else [one] for one in made_of]
         if made_of:
             plain["other_files"] = [[file_digest(one) for one in found if one.is_file()] for found in files]

@@ -89,21 +89,11 @@ class NoReward:
         return [math.nan] * len(replies)
 
 
-class OutcomeReward:
+class OutcomeReward(NoReward):
     """What the rules of an environment say that an episode was worth, at the policy's last turn; 0 before it.
 
     It reads no words: `finite_scores` asks `at_ends`.
     """
-
-    def history(self, episode: Episode, position: int) -> str:
-        """Nothing, which nobody reads."""
-        return ""
-
-    def __call__(
-        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
-    ) -> list[float]:
-        """NaN for every reply (B of them): of what was said alone nobody knows."""
-        return [math.nan] * len(replies)
 
     def at_ends(self, endings: Sequence[StopReason]) -> list[float]:
         """One score a turn (N), episode by episode.

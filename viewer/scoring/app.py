@@ -26,6 +26,10 @@ from apportion.viewer.scoring.refusals import Limits, RefusedError
 
 Read = Callable[[Mapping[str, Any], Limits], list[Episode]]
 Write = Callable[["Serving", list[ScoredDialogue]], dict[str, Any]]
+LOOK_S = 0.5
+"""How often a request that waits is asked whether its client is still there."""
+GONE = 499
+"""The status of a request whose client has gone, in the metrics alone."""
 PATHS = "POST /score, POST /openrlhf, GET /health, GET /metrics"
 
 
@@ -70,7 +74,12 @@ def _asked(serving: Serving, read: Read, write: Write) -> Callable[[Request], Aw
     async def answer(request: Request) -> Response:
         try:
             episodes = read(read_body(await request.body()), serving.limits)
-            scored = await asyncio.wrap_future(serving.batches.submit(episodes))
+            waiting = asyncio.wrap_future(serving.batches.submit(episodes))
+            while not (await asyncio.wait([waiting], timeout=LOOK_S))[0]:
+                if await request.is_disconnected():
+                    waiting.cancel()  # Nobody is left to read it; what is being scored already ends.
+                    return Response(status_code=GONE)
+            scored = waiting.result()
         except TooLargeError:
             return _refusal(413, f"more than {serving.limits.body:,} bytes. Send fewer dialogues in each request.")
         except RefusedError as error:
@@ -88,15 +97,15 @@ def _told(serving: Serving, scored: list[ScoredDialogue]) -> dict[str, Any]:
 def _paid(serving: Serving, scored: list[ScoredDialogue]) -> dict[str, Any]:
     """OpenRLHF 0.11.2, `openrlhf/utils/agent.py`: lists, one number a query; each query ends with the scored reply.
 
-    A policy is paid the advantage (`apportion.reward_model.trl_reward`). ``scores`` (0 to 1) are for its filter: the
-    share of turns that taught the model and were worth less, were they normally distributed.
+    A policy is paid the advantage (`apportion.reward_model.trl_reward`), 0 where it says nothing. ``scores`` (0 to 1)
+    are for its filter: the share of turns that taught the model and were worth less, were they normally distributed.
     """
     replies = [one.rows()[-1] for one in scored]
     rewards = [row["reward"] for row in replies]
     standard = [(reward - serving.mean) / serving.scale for reward in rewards]
     unlike = [float(bool(row["unlike_training"])) for row in replies]
     return {
-        "rewards": [row["advantage"] for row in replies],
+        "rewards": [0.0 if one.silent else row["advantage"] for one, row in zip(scored, replies, strict=True)],
         "scores": [0.5 * (1 + math.erf(z / math.sqrt(2))) for z in standard],
         "extra_logs": {"turn_reward": rewards, "reward_sd": [row["sd"] for row in replies], "unlike_training": unlike},
     }
@@ -121,7 +130,8 @@ def _counted(
 
 def _refusal(status: int, text: str) -> Response:
     headers = {"Retry-After": str(RETRY_S)} if status == 503 else None
-    return JSONResponse({"error": text}, status, headers)
+    # What was sent may be quoted, and half a character is no UTF-8.
+    return JSONResponse({"error": text.encode("utf-8", "backslashreplace").decode()}, status, headers)
 
 
 async def _no_such_path(request: Request, error: Exception) -> Response:

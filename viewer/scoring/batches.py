@@ -29,13 +29,15 @@ class ScoredDialogue:
     """T scored turns of one dialogue: their numbers, and what `RewardModel.score_episodes` says of them.
 
     ``unlike``: why each turn is unlike what taught the model; None of a model that cannot tell. ``shortened``: whether
-    it is longer than the model reads at once, so that later turns were scored with less history.
+    it is longer than the model reads at once, so that later turns were scored with less history. ``silent``: whether
+    its last turn has no words.
     """
 
     turns: tuple[int, ...]
     scores: TurnScores
     unlike: list[tuple[str, ...]] | None
     shortened: bool
+    silent: bool
 
     def rows(self) -> list[dict[str, Any]]:
         """A row a turn."""
@@ -135,7 +137,8 @@ def score_dialogues(model: RewardModel, episodes: Iterable[Episode]) -> list[Sco
         part = slice(*spans.get(one.session_id, (0, 0)))
         of_dialogue = TurnScores(*(column[part] for column in scores))
         unlike = None if model.domain is None else reasons[part]
-        found.append(ScoredDialogue(windows.turns[part], of_dialogue, unlike, model.shortens(one)))
+        silent = bool(one.turns) and not one.turns[-1].text.strip()
+        found.append(ScoredDialogue(windows.turns[part], of_dialogue, unlike, model.shortens(one), silent))
     return found
 
 

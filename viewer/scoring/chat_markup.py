@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from apportion.foundation.truncate import shortened
+from apportion.llm_client.prompts.strict_json import answer_of
 from apportion.viewer.scoring.refusals import unusable
 
 Message = dict[str, str]
@@ -16,14 +17,14 @@ HEADERS = (
     (re.compile(r"<\|start_header_id\|>([^\n<]*)<\|end_header_id\|>\s*"), ("<|eot_id|>", "<|eom_id|>")),
 )
 """By template: what begins a message, its role in it; and what ends one."""
-INSTRUCTION = re.compile(r"\[INST\](.*?)\[/INST\]", re.DOTALL)
+ASKED, ANSWERED = "[INST]", "[/INST]"
 SYSTEM = re.compile(r"\A\s*<<SYS>>.*?<</SYS>>", re.DOTALL)
 EDGES = re.compile(r"<s>|</s>|<pad>|<\|(?:begin_of_text|end_of_text|endoftext|finetune_right_pad_id|im_end|eot_id)\|>")
 """Tokens that begin, end or fill a text and say nothing."""
 SPECIAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]")
 """What special tokens look like; in a text of no known template they would be read as words."""
-THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-"""What a reasoning model writes before its reply; nobody hears it."""
+TOOLS = ("tool", "ipython")
+"""Roles of messages that nobody says."""
 KNOWN = "ChatML (Qwen, SmolLM2), Llama 3 and Llama 2 are understood"
 
 
@@ -31,20 +32,28 @@ def messages_of(query: str, prompt: str | None = None) -> list[Message]:
     """The messages of a text, system messages too; the last is the assistant's, whole or cut.
 
     ``query`` is prompt and reply as they were decoded. What stands before the first message is the end of one that was
-    cut, and left out. ``prompt`` tells the two apart where there is no template: one message each.
+    cut, and left out; messages of tools are, too. Where ``query`` begins with ``prompt``, all that follows is the
+    reply, to the first token that ends one: a policy that writes a template's tokens speaks for nobody else.
 
     >>> messages_of("<|im_start|>user\\nA train?<|im_end|>\\n<|im_start|>assistant\\nAt nine.<|im_end|>")[1]
     {'role': 'assistant', 'content': 'At nine.'}
 
     Raises RefusedError: no template that is known, or the last message is not the assistant's.
     """
-    header = next((one for one in HEADERS if one[0].search(query)), None)
+    asked = prompt if prompt and query.startswith(prompt) else None
+    template = query if asked is None else asked
+    header = next((one for one in HEADERS if one[0].search(template)), None)
     if header is not None:
-        messages = _by_headers(query, *header)
-    elif INSTRUCTION.search(query):
-        messages = _by_instructions(query)
+        messages = _by_headers(template, *header)
+    elif ASKED in template and ANSWERED in template:
+        messages = _by_instructions(template)
     else:
-        messages = _plain(query, prompt)
+        messages, asked = _plain(query, prompt), None
+    if asked is not None and messages[-1]["role"] == "assistant":
+        ends = [*(end for _, of in HEADERS for end in of), "</s>"]
+        reply = min((query[len(asked) :].partition(end)[0] for end in ends), key=len)
+        messages[-1] = _message("assistant", messages[-1]["content"] + reply)
+    messages = [one for one in messages if one["role"] not in TOOLS] or messages
     if messages[-1]["role"] != "assistant":
         raise unusable(f"it ends with a message of {messages[-1]['role']!r}; the assistant's reply has to be its end.")
     return messages
@@ -62,10 +71,13 @@ def _by_headers(query: str, header: re.Pattern[str], ends: tuple[str, ...]) -> l
 
 
 def _by_instructions(query: str) -> list[Message]:
-    _, *parts = INSTRUCTION.split(query)
-    messages = []
-    for asked, reply in zip(parts[::2], parts[1::2], strict=True):
-        messages += [_message("user", SYSTEM.sub("", asked)), _message("assistant", reply)]
+    messages, begun = list[Message](), ""
+    for piece in query.split(ASKED)[1:]:
+        asked, answered, reply = piece.partition(ANSWERED)
+        begun += asked
+        if answered:
+            messages += [_message("user", SYSTEM.sub("", begun)), _message("assistant", reply)]
+            begun = ""
     return messages
 
 
@@ -83,4 +95,5 @@ def _plain(query: str, prompt: str | None) -> list[Message]:
 
 def _message(role: str, text: str) -> Message:
     said = EDGES.sub(" ", text)
-    return {"role": role, "content": THOUGHT.sub("", said) if role == "assistant" else said}
+    heard = answer_of(said) if role == "assistant" else said
+    return {"role": role, "content": said if heard == said.strip() else heard}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from apportion.commands.shared.options import option_names, with_options
-from apportion.commands.shared.places import tell_corpus
 from apportion.commands.world import play
-from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of, played, told_before
+from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of, simulate
 from apportion.environments.worlds import WORLDS
 
 if TYPE_CHECKING:
@@ -59,18 +59,8 @@ def simulate_command(kind: str, title: str) -> click.Command:
     @click.command(kind, help=_SIMULATE.format(title=title, kind=kind), short_help=f"Play {title}.")
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--agents", default="claims", show_default=True, help="Who plays, by name, with commas between.")
-    def command(
-        out: Path,
-        overwrite: bool,
-        most_unusable: float,
-        as_json: bool,
-        preview: int | None,
-        dry_run: bool,
-        **options: Any,
-    ) -> None:
-        choice = deduction_of(kind, **options)
-        if not told_before(choice, preview, dry_run, as_json):
-            tell_corpus(played(choice, out, overwrite, most_unusable, as_json), out, as_json)
+    def command(**given: Any) -> None:
+        simulate(partial(deduction_of, kind), **given)
 
     made: click.Command = with_options(GAME_OPTIONS, command)
     return made

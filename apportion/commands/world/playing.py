@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from apportion.commands.shared.options import LOOK_OPTIONS, json_option, model_options, option_names
+from apportion.commands.shared.places import tell_corpus
 from apportion.commands.shared.progress import shown_progress
 from apportion.commands.world.task_sets.tasks import SOURCE_OPTIONS
 
@@ -126,3 +128,19 @@ def played(
             progress(done, total)
 
         return write_corpus(choice, out, overwrite=overwrite, most_unusable=most_unusable, progress=ended)
+
+
+def simulate(
+    choose: Callable[..., Simulation],
+    out: Path,
+    overwrite: bool,
+    most_unusable: float,
+    as_json: bool,
+    preview: int | None,
+    dry_run: bool,
+    **chosen: Any,
+) -> None:
+    """`apportion world simulate`: what is chosen, played or told before."""
+    choice = choose(**chosen)
+    if not told_before(choice, preview, dry_run, as_json):
+        tell_corpus(played(choice, out, overwrite, most_unusable, as_json), out, as_json)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.shared.options import with_options
-from apportion.commands.shared.places import tell_corpus
 from apportion.commands.world.games import (
     BARGAIN_OPTIONS,
     GAME_OPTIONS,
@@ -19,7 +18,7 @@ from apportion.commands.world.games import (
     casino_of,
     negotiation_of,
 )
-from apportion.commands.world.playing import EPISODE_OPTIONS, choice_of, played, told_before
+from apportion.commands.world.playing import EPISODE_OPTIONS, choice_of, simulate
 
 if TYPE_CHECKING:
     from apportion.environments.simulation import Simulation
@@ -40,18 +39,8 @@ def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Seque
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
     @partial(with_options, options)
-    def command(
-        out: Path,
-        overwrite: bool,
-        most_unusable: float,
-        as_json: bool,
-        preview: int | None,
-        dry_run: bool,
-        **chosen: Any,
-    ) -> None:
-        choice = choose(**chosen)
-        if not told_before(choice, preview, dry_run, as_json):
-            tell_corpus(played(choice, out, overwrite, most_unusable, as_json), out, as_json)
+    def command(**given: Any) -> None:
+        simulate(choose, **given)
 
 
 _SOTOPIA = """Play social episodes (SOTOPIA), scored by the judge `rules`.

@@ -29,6 +29,7 @@ NAMES = ("Buyer", "Seller")
 MOST_DIGITS = 20
 """A number of so many is no price."""
 _NEGATION = re.compile(r"\b(not|never|no|cannot)\b|n['’]t\b", re.IGNORECASE)
+_HEDGED = re.compile(r"\b(if|nobody)\b|\?", re.IGNORECASE)
 BARE = 2
 """So many words name an act and say nothing else."""
 _READ = {"agree": ACCEPT, "disagree": REFUSE, "end": LEAVE}
@@ -107,7 +108,10 @@ class Bargaining(Environment):
             read = REFUSE
         # A kind is named in brackets or by itself; in a sentence the number and the other words come first.
         alone = len(named) == 1 and (told is not None or len(words.split()) <= BARE)
-        kind = next(ours, named[0] if alone else read or (named[0] if len(named) == 1 and "?" not in words else ""))
+        kind = named[0] if alone else read or (named[0] if len(named) == 1 else "")
+        if told is None and kind in (ACCEPT, LEAVE) and _HEDGED.search(words):  # "If you go lower I will accept."
+            kind = ""
+        kind = next(ours, kind)
         return self.in_words(agent, kind, words)._replace(text=said)
 
     def stand_in(self, agent: str) -> Action:

@@ -161,6 +161,12 @@ def test_one_half_of_a_pair_is_enough_where_it_tells_the_other(noise: float) -> 
     assert "of one half" not in shapley_values(saturating(8), 8).estimator
 
 
+def test_rollouts_that_agree_are_no_noise():
+    weights = np.random.default_rng(1).random(8)
+    twice = shapley_values(lambda s: [float(weights[list(s)].sum() > weights.sum() / 2)] * 2, 8)
+    assert "of one half" in twice.estimator
+
+
 def test_seven_players_are_asked_about_in_every_way() -> None:
     assert shapley_values(saturating(7), 7).estimator == "exact"
     assert [default_budget(7), default_budget(7, "appendix-d"), default_budget(8)] == [128, 86, 98]

@@ -72,6 +72,8 @@ def test_turns_on_the_same_side_are_one_and_seeds_are_averaged_and_what_was_know
     known, asked = {"role": "system", "content": "Be brief.\nSell."}, {"role": "user", "content": "a"}
     assert found["prompt"] == [known, asked] and found["answers"] == ["b\nc", "f"] and found["replies"] == ["d\ne"]
     assert found["turn_rewards"] == [6, None] and found["turn"] == 0
+    opens = {**row, "messages": row["messages"][1:], "rewards": [1.0, 1.0, None, None, 2.0]}
+    assert [found["turn"] for found in turn_rows([opens])] == [1]  # Nobody has said anything before the first.
     last = [{**row, "backgrounds": [], "rewards": [None] * 5 + [2.0]}]
     (found,) = turn_rows(last)
     assert [message["content"] for message in found["prompt"]] == ["a", "b\nc", "d\ne"] and found["replies"] == []

@@ -57,7 +57,10 @@ def test_a_group_for_atropos_has_advantages_at_trained_tokens() -> None:
     assert group["advantages"] == [[0, a, a, 0, b], [0, c, 0, d, d]] and group["scores"] == [1.5, 1.0]
     assert group["masks"] == masks and group["messages"] == CONVERSATIONS
     with pytest.raises(ValueError, match="a group of 1"):
-        scored_group(RecordedRewards(rows()), [PROMPT], completions[:1], [[0]], [[0]])
+        scored_group(RecordedRewards(rows()), [PROMPT], completions[:1], [[0] * 5], masks[:1])
+    last = [[IGNORED, IGNORED, IGNORED, IGNORED, 4]] * 2
+    with pytest.raises(ValueError, match=r"rollout 0: 1 runs of trained tokens, 2 assistant.*train_on_all_assistant"):
+        scored_group(RecordedRewards(rows()), [PROMPT] * 2, completions, [[0] * 5] * 2, last)
     with pytest.raises(ValueError, match="runs of the policy's tokens"):
         scored_group(RecordedRewards(rows()), [PROMPT] * 2, completions, masks, [[1, IGNORED, 1, IGNORED, 1]] * 2)
 

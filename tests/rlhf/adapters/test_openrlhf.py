@@ -27,3 +27,8 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     for label in ("4", "{}", "none"):
         with pytest.raises(InputError, match=rf"label '{label}': no JSON with a prompt.*--for openrlhf"):
             reward_func([f"{ASKED}no"], [ASKED], [label])
+
+
+def test_a_tokenizer_may_write_marked_letters_in_its_own_form(tmp_path: Path) -> None:
+    reward_func = reward_function(write(tmp_path))
+    assert reward_func(["caf\u00e9 no"], ["cafe\u0301 "], [LABEL])["rewards"].tolist() == [-1.0]

@@ -1,5 +1,6 @@
 """Who pays the turns of a conversation, and a conversation that is paid turn by turn."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from apportion.foundation.errors import InputError
 from apportion.reward_model.model import RewardModel
 from apportion.rlhf.adapters.dialogue import Dialogue
+from apportion.rlhf.adapters.openrlhf import reward_function
 from apportion.rlhf.adapters.scoring import RecordedRewards, scorer
 from tests.reward_model.test_model import random_head
 from tests.reward_model.tiny import save_tiny, small
@@ -36,6 +38,7 @@ def test_what_was_not_recorded_is_told() -> None:
 def test_a_row_of_something_else_is_told(missing: str) -> None:
     with pytest.raises(InputError, match=f"row 1: no {missing}; `apportion export --for` writes"):
         RecordedRewards([{**rows()[0], missing: None}])
+    assert RecordedRewards([{**rows()[0], "prompt": []}]).turns([[]], ["yes good"])[0].advantage == (1.0,)
 
 
 def test_a_conversation_is_paid_turn_by_turn_as_all_of_it_at_once(tmp_path: Path) -> None:
@@ -53,3 +56,15 @@ def test_a_conversation_is_paid_turn_by_turn_as_all_of_it_at_once(tmp_path: Path
 def test_a_conversation_ends_with_its_turns() -> None:
     talk = Dialogue(RecordedRewards(rows()), PROMPT, [HEARD], most_turns=1)
     assert talk.say("no") == (-1.0, None) and PROMPT == [{"role": "user", "content": "train ?"}]
+
+
+def test_silence_is_paid_nothing_and_what_a_model_thinks_first_is_not_said(tmp_path: Path) -> None:
+    model = random_head(small(save_tiny(tmp_path / "bert")))
+    model.save_pretrained(tmp_path / "model")
+    silent, spoken, thought = (Dialogue(scorer(tmp_path / "model"), PROMPT) for _ in range(3))
+    assert [silent.say(text)[0] for text in ("", "  ", "<think>hotel")] == [0, 0, 0]
+    assert spoken.say("yes good") == thought.say("<think>bad no</think>\nyes good") and spoken.rewards[0] != 0
+    reward_func = reward_function(tmp_path / "model")
+    label = json.dumps({"prompt": PROMPT})
+    paid = reward_func([f"x{said}" for said in ("", "<think>no", "yes good")], ["x"] * 3, [label] * 3)["rewards"]
+    assert paid.tolist() == pytest.approx([0.0, 0.0, spoken.rewards[0]])

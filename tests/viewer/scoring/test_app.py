@@ -4,6 +4,7 @@ import base64
 import http.client
 import json
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -72,6 +73,9 @@ def test_openrlhf_gets_the_advantage_of_the_reply_and_a_score_from_0_to_1(server
     assert all(0 <= score <= 1 for score in answer.said["scores"])
     plain = ask(server, "/openrlhf", {"query": ["hotel ? yes"], "prompts": ["hotel ?"]})
     assert plain.status == 200
+    begun = "<|im_start|>user\nhotel ?<|im_end|>\n<|im_start|>assistant\n"
+    silent = ask(server, "/openrlhf", {"query": [f"{begun}<|im_end|>", f"{begun}<think>w1"], "prompts": [begun] * 2})
+    assert silent.said["rewards"] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -95,6 +99,7 @@ def test_openrlhf_gets_the_advantage_of_the_reply_and_a_score_from_0_to_1(server
         ("/score", {"dialogues": [{"messages": TALK}] * 3}, 413, "12 turns; a request may hold 8"),
         ("/score", {"dialogues": [{"messages": chat("w" * 41)}]}, 413, "dialogue 0, turn 0: 41 characters; 40 are"),
         ("/score", {"dialogues": [{"messages": chat("\ud800")}]}, 422, "half a character"),
+        ("/score", '{"\\ud800": 1}', 422, "no list 'dialogues' in the body (it has \\ud800)"),
         ("/score", "w" * 3001, 413, "A request may hold 3,000 bytes at most"),
         ("/openrlhf", {"query": "text"}, 422, "no list 'query'"),
         ("/openrlhf", {"query": []}, 422, "query is empty"),
@@ -107,6 +112,22 @@ def test_openrlhf_gets_the_advantage_of_the_reply_and_a_score_from_0_to_1(server
 def test_what_is_refused_is_told_with_what_is_allowed(server, path, body, status, said):
     answer = ask(server, path, body)
     assert answer.status == status and said in (answer.said["error"] if isinstance(answer.said, dict) else answer.said)
+
+
+def test_who_has_gone_is_not_scored(model):
+    with scores_served(model) as (address, serving):
+        body = json.dumps({"dialogues": [{"messages": TALK}]})
+        gone = http.client.HTTPConnection(address.removeprefix("http://"), timeout=600)
+        gone.request("POST", "/score", body)
+        while not serving.batches.waiting:
+            time.sleep(0.01)
+        gone.close()
+        while 'status="499"' not in serving.metrics.text(0):
+            time.sleep(0.01)
+        serving.batches.start()
+        assert ask(address, "/score", body).status == 200
+        assert f"turns_total {len(TALK) // 2}\n" in serving.metrics.text(0)
+        serving.batches.end()
 
 
 def test_a_body_without_a_length_is_read_to_the_limit(server):
