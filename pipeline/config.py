@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -38,11 +39,30 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class SlurmSettings(Settings):
+    """The jobs that ``run.executor = "slurm"`` asks Slurm for; what is not given is as your site's Dask has it."""
+
+    jobs: int = Field(1, ge=1, description="jobs at once; one that ends before the run is followed by another")
+    workers: int = Field(1, ge=1, description="worker processes a job, a core each")
+    memory: str = Field("8GB", description="memory a job")
+    walltime: str = Field("24:00:00", description="the longest time a job may take")
+    partition: str | None = Field(None, description="the partition")
+    account: str | None = Field(None, description="who is charged")
+    interface: str | None = Field(None, description="the network that this machine and the nodes share, e.g. 'ib0'")
+    directives: tuple[str, ...] = Field((), description="further lines of #SBATCH, e.g. ['--gres=gpu:1']")
+    resources: str | None = Field(None, description="what each worker declares, e.g. 'GPU=1 MEMORY=1'")
+    prologue: tuple[str, ...] = Field((), description="lines of shell before a worker starts, e.g. ['module load cuda']")
+
+
 class RunSettings(Settings):
     """How the work is carried out; of these only ``threads`` changes results (by bits) and enters a key."""
 
     threads: int = Field(1, ge=1, description="torch threads a unit; results depend on it by bits, so it is fixed here")
     workers: int = Field(0, ge=0, description="worker processes; 0 takes one a core")
+    executor: str = Field(
+        "local", description="where the work is done: local, dask (Dask on this machine), dask://HOST:PORT or slurm"
+    )
+    slurm: SlurmSettings = SlurmSettings()
     limit: int | None = Field(None, ge=1, description="use only the first sessions of the corpus")
     sessions: tuple[str, ...] | None = Field(
         None,
@@ -83,6 +103,14 @@ class RunSettings(Settings):
         allow_inf_nan=False,
         description="US dollars that all replies ever paid into the reply cache may cost; none means no ceiling",
     )
+
+
+    @field_validator("executor")
+    @classmethod
+    def _known_executor(cls, executor: str) -> str:
+        if re.fullmatch(r"local|dask|slurm|dask://[^\s/]+:[0-9]{1,5}", executor) is None:
+            raise ValueError("allowed are local, dask, dask://HOST:PORT and slurm")
+        return executor
 
 
 class Config(Settings):

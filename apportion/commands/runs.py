@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+from pydantic import ValidationError
 
 from apportion.commands.presets import preset_given
 from apportion.commands.shared.aligning import ALIGN_OPTIONS, aligned_as_asked
@@ -17,7 +18,8 @@ from apportion.commands.shared.options import with_options
 from apportion.commands.shared.running import run, with_llm_options, with_run_options
 from apportion.commands.shared.session_choice import SessionChoice
 from apportion.foundation.errors import InputError
-from apportion.pipeline.config import Config, load_config
+from apportion.foundation.settings import problems
+from apportion.pipeline.config import Config, RunSettings, load_config
 from apportion.pipeline.engine.plan import last_stages
 from apportion.pipeline.stages.registry import STAGES
 
@@ -53,15 +55,24 @@ CHOICE_OPTIONS = (
 )
 
 
+def _executor(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
+    try:
+        return given and RunSettings(executor=given).executor
+    except ValidationError as error:
+        raise InputError(f"{'; '.join(problems(error, lambda name: '--executor'))}.") from None
+
+
 @click.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
 @ONLY_OPTION
 @partial(with_options, CHOICE_OPTIONS)
+@click.option("--executor", metavar="WHERE", callback=_executor, help="local, dask, dask://HOST:PORT or slurm.")
 @with_run_options
 @with_llm_options
 @partial(with_options, ALIGN_OPTIONS)
 def run_command(
-    config: Path, preset: str | None, only: str | None, until: str | None, skip: tuple[str, ...], **options: Any
+    config: Path, preset: str | None, only: str | None, executor: str | None, until: str | None,
+    skip: tuple[str, ...], **options: Any,
 ) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice.
 
@@ -74,7 +85,8 @@ def run_command(
         # A section without a word has nothing wrong in it, and its package need not be imported for one stage.
         loaded = load_config(config, preset, checked=())
         loaded.check_given()
-    source = f"{config}{preset_given(preset)}"
+    loaded = loaded.with_run(executor=executor)
+    source = f"{config}{preset_given(preset)}{f' --executor {executor}' if executor else ''}"
     if only is None:
         loaded, options["given"] = aligned_as_asked(loaded, options)
         _run_all(loaded, source, until, skip, **options)

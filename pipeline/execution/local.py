@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from apportion.pipeline.assembly import decided, open_engine
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress
 from apportion.pipeline.engine.provenance import has_video, recorded_people
+from apportion.pipeline.execution.cluster import opened
 from apportion.pipeline.execution.runner import RunResult, run_stages
 from apportion.pipeline.execution.summary import RunSummary, left_out_lines
 from apportion.pipeline.preflight import check, check_output
@@ -39,8 +41,8 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
     With ``batch`` the language model's first requests go through the Batch API; while one is to be waited for, the
     judgements and what builds on them are left alone.
 
-    Raises InputError: The input cannot be used, another run holds the folder, the disk is full or read-only. Raises
-    UnitError: A server failed that batches are handed in to or collected from.
+    Raises InputError: The input cannot be used, another run holds the folder, the disk is full or read-only, the
+    cluster cannot be used. Raises UnitError: A server failed that batches are handed in to or collected from.
     """
     if batch or config.run.record is not None:
         _check_requests(config, batch=batch)
@@ -52,11 +54,12 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
             progress.warn(warning)
         mark = _newest_reply(config)
         status = None
-        if batch:
-            described, status = _batched(config, stages, progress)
-            if not status.report.finished:
-                return _summary(config, stages, described, warnings, _spent(config, mark), status)
-        result = run_stages(config, stages, progress)
+        with opened(config, progress) as (config, executor):
+            if batch:
+                described, status = _batched(config, stages, progress, executor)
+                if not status.report.finished:
+                    return _summary(config, stages, described, warnings, _spent(config, mark), status)
+            result = run_stages(config, stages, progress, executor)
         publish(open_engine(config))
         recording = _recorded(config, stages, progress)
         return _summary(config, stages, result, warnings, _spent(config, mark), status, recording)
@@ -87,14 +90,16 @@ def _spent(config: Config, mark: int) -> Spending | None:
     return spending_since(config, mark)
 
 
-def _batched(config: Config, stages: Sequence[str], progress: StageProgress) -> tuple[RunResult, BatchStatus]:
+def _batched(
+    config: Config, stages: Sequence[str], progress: StageProgress, executor: Executor | None
+) -> tuple[RunResult, BatchStatus]:
     from apportion.pipeline.llm_requests.batching import advance_batches
 
     plan = open_engine(config).plan
     # A rubric is one request, without which the others are not known: it is asked for at once.
     asking = [name for name in _names(config, stages) if STAGES[name].asks and STAGES[name].per == "session"]
     before = [name for stage in asking for name in plan.upstream(stage) if name not in asking]
-    described = run_stages(config, before, progress) if before else RunResult(())
+    described = run_stages(config, before, progress, executor) if before else RunResult(())
     return described, advance_batches(open_engine(config), asking)
 
 

@@ -9,9 +9,9 @@ import queue
 import signal
 import sys
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from itertools import count
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 from time import monotonic, sleep
+from typing import Protocol
 
 from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline.assembly import open_engine
@@ -26,7 +27,8 @@ from apportion.pipeline.config import Config
 from apportion.pipeline.engine.engine import Engine, Outcome
 from apportion.pipeline.engine.plan import REPORT, Plan
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.execution.shards import run_units, shard_sizes, stop_text
+from apportion.pipeline.engine.stage import Unit
+from apportion.pipeline.execution.shards import MAX_SHARDS, run_units, split_units, stop_text
 from apportion.pipeline.execution.worker_errors import WorkerLostError, lost_text
 
 SHARDS_PER_WORKER = 4
@@ -34,7 +36,29 @@ LONGEST_END_S = 2.0
 """How long a broken pool's processes are waited for, to learn how the lost one ended."""
 Message = tuple[str, int, int | None, str | None]
 """From a worker: stage, shard, and how many of its units have ended or what one of them says."""
-_messages: Queue[Message] | None = None
+Shard = tuple[str, int, list[Unit]]
+"""Stage, number, units."""
+_messages: Messages | None = None
+
+
+class Messages(Protocol):
+    """What takes a worker's messages to the process that shows progress."""
+
+    def put(self, message: Message, /) -> None:
+        """Send one."""
+
+
+class ClusterExecutor(Executor):
+    """An executor whose workers come and go, and are lost one at a time."""
+
+    lost: tuple[type[BaseException], ...] = ()
+    """What a shard's future raises once its worker was lost, as often as the cluster tries again."""
+
+    @property
+    def workers(self) -> int:
+        """How many shards it can run at once. No more are handed on: those behind a shard that kills its worker would
+        be taken for what killed it."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -73,16 +97,17 @@ def run_stages(
 
     ``config``: The checked configuration. ``last``: Names of the stages wanted; what they read is made first where it
     is missing. ``progress``: Shows how far the run is. ``executor``: Where shards run; by default a pool of
-    ``config.workers`` spawned processes. A Dask cluster's ``Client.get_executor()`` serves as well. Raises InputError:
-    What makes going on pointless (disk full, no permission, unset key). What is finished is kept. Raises UnitError: A
-    worker was killed, and again when the run went on with one worker, and no report comes that would tell it.
+    ``config.workers`` spawned processes. A shard whose worker a `ClusterExecutor` loses again and again is given up
+    alone. Raises InputError: What makes going on pointless (disk full, no permission, unset key). What is finished is
+    kept. Raises UnitError: A worker was killed, and again when the run went on with one worker, and no report comes
+    that would tell it; or the cluster is gone.
     """
     engine = open_engine(config)
     engine.store.clear_scratch()
     names = engine.plan.leading_to(last)
     with engine.keys_forgotten():
         if executor is not None:
-            return _drive(config, engine.plan, names, executor, progress)
+            return _drive(config, engine, names, executor, progress)
         return _run_here(config, engine, names, progress)
 
 
@@ -125,37 +150,39 @@ def _again(lost: WorkerLostError, engine: Engine, config: Config) -> str:
 
 def _drive_in_pool(config: Config, engine: Engine, names: list[str], progress: StageProgress) -> RunResult:
     with _process_pool(config, progress) as pool:
-        return _drive(config, engine.plan, names, pool, progress)
+        return _drive(config, engine, names, pool, progress)
 
 
-def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, progress: StageProgress) -> RunResult:
-    shards = max(1, config.workers * SHARDS_PER_WORKER)
+def _drive(config: Config, engine: Engine, names: list[str], executor: Executor, progress: StageProgress) -> RunResult:
+    plan, shards = engine.plan, min(MAX_SHARDS, config.workers * SHARDS_PER_WORKER)
     outcomes: list[Outcome] = []
     waiting = list(names)
     before = {name: waited_for(plan, name, names) for name in names}
-    running: dict[Future[list[Outcome]], tuple[str, int, int]] = {}
+    backlog: deque[Shard] = deque()
+    running: dict[Future[list[Outcome]], Shard] = {}
     left: Counter[str] = Counter()
     finished: set[str] = set()
     try:
-        while waiting or running:
+        while waiting or backlog or running:
             for name in [name for name in waiting if finished >= before[name]]:
                 waiting.remove(name)
-                sizes = shard_sizes(config, name, shards)
-                if not sizes:
+                parts = split_units(config, name, shards)
+                if not parts:
                     finished.add(name)
                     continue
-                progress.begin(name, sum(sizes))
-                for index, size in enumerate(sizes):
-                    future = _submit(executor, config, name, index, shards)
-                    running[future] = (name, index, size)
-                    left[name] += 1
+                progress.begin(name, sum(map(len, parts)))
+                backlog += [(name, index, units) for index, units in enumerate(parts)]
+                left[name] = len(parts)
+            while backlog and len(running) < _room(executor):
+                name, index, units = backlog.popleft()
+                running[_submit(executor, config, name, index, shards)] = (name, index, units)
             # An empty stage may have freed the next one without anything running.
             if not running:
                 continue
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                name, index, size = running.pop(future)
-                outcomes += _usable(future.result(), names)
-                progress.reached(name, index, size)
+                name, index, units = running.pop(future)
+                outcomes += _usable(_ended(future, engine, name, units, executor), names)
+                progress.reached(name, index, len(units))
                 left[name] -= 1
                 if left[name] == 0:
                     finished.add(name)
@@ -169,6 +196,32 @@ def _drive(config: Config, plan: Plan, names: list[str], executor: Executor, pro
         for future in running:
             future.cancel()
     return RunResult(tuple(outcomes))
+
+
+def _room(executor: Executor) -> float:
+    return max(1, executor.workers) if isinstance(executor, ClusterExecutor) else float("inf")
+
+
+def _ended(
+    future: Future[list[Outcome]], engine: Engine, stage: str, units: Sequence[Unit], executor: Executor
+) -> list[Outcome]:
+    """What became of a shard's units; what a cluster has lost for good is given up, so that the others go on."""
+    try:
+        return future.result()
+    except CancelledError:
+        raise UnitError(
+            f"run.executor = {engine.config.run.executor!r}: the scheduler that handed out the work is gone. What is "
+            "finished is kept. Start it again if it is yours, and run the same command again to go on."
+        ) from None
+    except executor.lost if isinstance(executor, ClusterExecutor) else () as error:
+        cause = (
+            f"the worker was lost each time that it was tried ({error}). A worker's log says why; where memory ran "
+            "out, start workers with more. Run the same command again to go on."
+        )
+        done = engine.finished(stage)
+        return [
+            Outcome(stage, unit, "done") if unit in done else engine.give_up(stage, unit, cause) for unit in units
+        ]
 
 
 def _submit(executor: Executor, config: Config, stage: str, shard: int, shards: int) -> Future[list[Outcome]]:
@@ -235,7 +288,7 @@ def _process_pool(config: Config, progress: StageProgress) -> Iterator[ProcessPo
     pool = ProcessPoolExecutor(
         config.workers, mp_context=context, initializer=_start_worker, initargs=(messages, config.run.threads)
     )
-    with _listener(messages, progress):
+    with listening(messages, progress):
         try:
             yield pool
         except BaseException as error:
@@ -261,7 +314,8 @@ def _code_of_the_lost(processes: Sequence[BaseProcess]) -> int | None:
 
 
 @contextmanager
-def _listener(messages: Queue[Message], progress: StageProgress) -> Iterator[None]:
+def listening(messages: Queue[Message] | queue.Queue[Message], progress: StageProgress) -> Iterator[None]:
+    """Show what workers say."""
     stopped = threading.Event()
 
     def listen() -> None:
@@ -286,14 +340,24 @@ def _listener(messages: Queue[Message], progress: StageProgress) -> Iterator[Non
 
 
 def _start_worker(messages: Queue[Message], threads: int) -> None:
+    send_by(messages)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which stops the workers itself.
+    os.environ.update(worker_environment(threads))
+    _die_with_parent()
+
+
+def send_by(messages: Messages) -> None:
+    """From now on this process' shards tell by ``messages`` how far they are."""
     global _messages
     _messages = messages
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which stops the workers itself.
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = str(threads)
+
+
+def worker_environment(threads: int) -> dict[str, str]:
+    """What a worker's environment has to say before it loads a library that computes."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     # Every length of text is a shape of its own: what is compiled for a thousand of them fills 300 MiB, saving nothing.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
-    _die_with_parent()
+    capacity = os.environ.get("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+    return {**dict.fromkeys(names, str(threads)), "ONEDNN_PRIMITIVE_CACHE_CAPACITY": capacity}
 
 
 def _die_with_parent() -> None:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -186,9 +187,9 @@ def _run_side_by_side(
     return outcomes
 
 
-def shard_sizes(config: Config, stage: str, shards: int) -> list[int]:
-    """How many units each shard of a stage holds."""
-    return [len(units) for units in _split(open_engine(config), _stage(stage), shards)]
+def split_units(config: Config, stage: str, shards: int) -> list[list[Unit]]:
+    """The units of each shard of a stage, those of the longest sessions first."""
+    return _split(open_engine(config), _stage(stage), shards)
 
 
 def _stage(name: str) -> Stage:
@@ -199,12 +200,13 @@ def _stage(name: str) -> Stage:
 
 def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[list[Unit]]:
     """Units that wait for a server go into at most ``asking`` shards, no more than may wait at once; a session's stay
-    together, so that one process asks what two methods ask alike. Others go round evenly."""
+    together, so that one process asks what two methods ask alike. Others go round evenly, the longest first, so that
+    none of the workers ends with a long film while the others are idle."""
     if not 1 <= shards <= MAX_SHARDS:
         raise InputError(f"shards = {shards}: allowed are 1 to {MAX_SHARDS}.")
     at_once = {unit: engine.at_once(stage.name, unit) for unit in engine.plan.units[stage.name]}
     waiting = [unit for unit, most in at_once.items() if most]
-    computing = [unit for unit, most in at_once.items() if not most]
+    computing = sorted((unit for unit, most in at_once.items() if not most), key=partial(_shortness, engine))
     room = max(1, shards - bool(computing))
     parts = _by_session(waiting, min(asking, room, max(at_once.values(), default=0)))
     room = max(1, shards - len(parts))
@@ -212,6 +214,12 @@ def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[l
     while len(parts) > shards:
         parts[-2:] = [parts[-2] + parts[-1]]
     return parts
+
+
+def _shortness(engine: Engine, unit: Unit) -> tuple[float, int]:
+    """Smaller for longer sessions: by the seconds of recordings, then by turns."""
+    session = engine.sessions.get(unit.session_id)
+    return (-(session.duration_s or 0.0) * bool(session.media), -len(session.turns)) if session else (0.0, 0)
 
 
 def _by_session(units: Sequence[Unit], most: int) -> list[list[Unit]]:
