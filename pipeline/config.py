@@ -51,7 +51,7 @@ class SlurmSettings(Settings):
     interface: str | None = Field(None, description="the network that this machine and the nodes share, e.g. 'ib0'")
     directives: tuple[str, ...] = Field((), description="further lines of #SBATCH, e.g. ['--gres=gpu:1']")
     resources: str | None = Field(None, description="what each worker declares, e.g. 'GPU=1 MEMORY=1'")
-    prologue: tuple[str, ...] = Field((), description="lines of shell before a worker starts, e.g. ['module load cuda']")
+    prologue: tuple[str, ...] = Field((), description="shell before a worker starts, e.g. ['module load cuda']")
 
 
 class RunSettings(Settings):
@@ -103,7 +103,6 @@ class RunSettings(Settings):
         allow_inf_nan=False,
         description="US dollars that all replies ever paid into the reply cache may cost; none means no ceiling",
     )
-
 
     @field_validator("executor")
     @classmethod

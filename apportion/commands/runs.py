@@ -71,8 +71,13 @@ def _executor(context: click.Context, parameter: click.Parameter, given: str | N
 @with_llm_options
 @partial(with_options, ALIGN_OPTIONS)
 def run_command(
-    config: Path, preset: str | None, only: str | None, executor: str | None, until: str | None,
-    skip: tuple[str, ...], **options: Any,
+    config: Path,
+    preset: str | None,
+    only: str | None,
+    executor: str | None,
+    until: str | None,
+    skip: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice.
 

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import queue
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import apportion
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest, file_digest
 from apportion.foundation.optional_packages import check_installed
 from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.execution.cluster_worker import Expected, complaints, corpus_files, identity, run_told
-from apportion.pipeline.execution.runner import ClusterExecutor, Message, listening, worker_environment
+from apportion.pipeline.execution.runner import ClusterExecutor, Message, listening, send_by, worker_environment
 from apportion.pipeline.execution.worker_errors import TO_LOWER
 from apportion.pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
     from dask_jobqueue import SLURMCluster
-    from distributed import Client
+    from distributed import Client, Worker
 
 ANSWER_S = 5
 """How long a scheduler may take to answer, and to have a worker."""
@@ -53,31 +58,27 @@ def opened(config: Config, progress: StageProgress) -> Iterator[tuple[Config, Cl
 
     # What `auto` is here enters a key, which all machines have to agree on.
     config = config.model_copy(update={"align": config.align.placed})
+    kind = {"dask": _here, "slurm": _slurm}.get(name, _at_scheduler)
     topic, messages = f"apportion-{uuid.uuid4().hex}", queue.Queue[Message]()
-    with dask.config.set(OURS), KINDS.get(name, _at_scheduler)(config, progress) as (client, workers):
-        executor = DaskExecutor(client, topic, progress, check_workers(client, config))
-        client.subscribe_topic(topic, lambda event: messages.put(tuple(event[1])))
+    with dask.config.set(OURS), kind(config, progress) as (client, workers), listening(messages, progress):
+        check_workers(client, config)
+        executor = DaskExecutor(client, topic, progress)
+        client.subscribe_topic(topic, lambda event: messages.put(event[1]))
         client.subscribe_topic("all", executor.told)
-        with listening(messages, progress):
-            try:
-                yield config.with_run(workers=workers), executor
-            finally:
-                client.unsubscribe_topic("all")
+        try:
+            yield config.with_run(workers=workers), executor
+        finally:
+            client.unsubscribe_topic("all")
 
 
 @contextmanager
 def _here(config: Config, progress: StageProgress) -> Iterator[tuple[Client, int]]:
     from distributed import Client, LocalCluster
 
-    environment = worker_environment(config.run.threads)
     # Without a limit of Dask's: it would halt a training at 80 % of its worker's share of the memory.
-    with (
-        LocalCluster(
-            n_workers=config.workers, threads_per_worker=1, memory_limit=0, dashboard_address=None, env=environment,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):  # fmt: skip
+    kind = {"threads_per_worker": 1, "memory_limit": 0, "env": worker_environment(config.run.threads)}
+    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with LocalCluster(n_workers=config.workers, **kind, **quiet) as cluster, Client(cluster) as client:
         yield client, config.workers
 
 
@@ -85,23 +86,22 @@ def _here(config: Config, progress: StageProgress) -> Iterator[tuple[Client, int
 def _at_scheduler(config: Config, progress: StageProgress) -> Iterator[tuple[Client, int]]:
     from distributed import Client
 
-    name = config.run.executor
-    address = name.replace("dask://", "tcp://")
-    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    place = urlsplit(config.run.executor)
+    told = f"run.executor = {config.run.executor!r}:"
     try:
-        client = Client(address, timeout=ANSWER_S, set_as_default=False)
+        client = Client(f"tcp://{place.netloc}", timeout=ANSWER_S)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"run.executor = {name!r}: no Dask scheduler answers there in {ANSWER_S} s ({type(error).__name__}). Start "
-            f"one with `dask scheduler --host {host} --port {port}`, or take 'dask' or 'local'."
+            f"{told} no Dask scheduler answers there in {ANSWER_S} s ({type(error).__name__}). Start one with `dask "
+            f"scheduler --host {place.hostname} --port {place.port}`, or take 'dask' or 'local'."
         ) from None
     with client:
         try:
             client.wait_for_workers(1, timeout=ANSWER_S)
         except TimeoutError:
             raise InputError(
-                f"run.executor = {name!r}: the scheduler has no workers. Start some with `dask worker {address} "
-                "--nthreads 1 --nworkers N`, or take 'dask' or 'local'."
+                f"{told} the scheduler has no workers. Start some with `dask worker tcp://{place.netloc} --nthreads 1 "
+                "--nworkers N`, or take 'dask' or 'local'."
             ) from None
         yield client, len(client.scheduler_info(n_workers=-1)["workers"])
 
@@ -115,7 +115,7 @@ def _slurm(config: Config, progress: StageProgress) -> Iterator[tuple[Client, in
             "run.executor = 'slurm': no `sbatch` here. Start the run where Slurm takes jobs, or take 'dask' or 'local'."
         )
     jobs, workers = config.run.slurm.jobs, config.run.slurm.jobs * config.run.slurm.workers
-    with slurm_cluster(config) as cluster, Client(cluster, set_as_default=False) as client:
+    with slurm_cluster(config) as cluster, Client(cluster) as client:
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)  # One that has ended is followed by another.
         progress.begin("slurm", workers, "workers")
         client.wait_for_workers(1)
@@ -124,10 +124,7 @@ def _slurm(config: Config, progress: StageProgress) -> Iterator[tuple[Client, in
 
 
 def slurm_cluster(config: Config) -> SLURMCluster:
-    """A scheduler here whose workers are jobs of Slurm, as ``[run.slurm]`` says; ``job_script()`` is what is handed in.
-
-    Raises InputError: A setting that makes no job.
-    """
+    """A scheduler here whose workers are the jobs of ``[run.slurm]``; raises InputError where none can be made."""
     from dask_jobqueue import SLURMCluster
 
     slurm = config.run.slurm
@@ -135,8 +132,7 @@ def slurm_cluster(config: Config) -> SLURMCluster:
     try:
         return SLURMCluster(
             cores=slurm.workers, processes=slurm.workers, memory=slurm.memory, walltime=slurm.walltime,
-            queue=slurm.partition, account=slurm.account, interface=slurm.interface,
-            job_extra_directives=list(slurm.directives),
+            interface=slurm.interface, job_extra_directives=list(slurm.directives),
             job_script_prologue=[*slurm.prologue, *(f"export {name}={value}" for name, value in environment.items())],
             worker_extra_args=["--resources", f'"{slurm.resources}"'] if slurm.resources else [],
             scheduler_options={"dashboard": False, "dashboard_address": ":0"},
@@ -145,57 +141,87 @@ def slurm_cluster(config: Config) -> SLURMCluster:
         raise InputError(f"run.slurm: {error}. Correct that setting.") from None
 
 
-KINDS: dict[str, Callable[[Config, StageProgress], AbstractContextManager[tuple[Client, int]]]]
-KINDS = {"dask": _here, "slurm": _slurm}
-"""By name; anything else is a scheduler's address."""
+@cache
+def identity() -> str:
+    """Which Python and which code this is; a checkout has the same version for months."""
+    root = Path(apportion.__file__).parent
+    # Links of a checkout are followed. How the demo was made is not in the wheel.
+    files = (Path(at) / name for at, _, names in os.walk(root, followlinks=True) for name in names)
+    named = {path.relative_to(root).as_posix(): path for path in files if path.suffix == ".py"}
+    code = digest({name: file_digest(path) for name, path in named.items() if not name.startswith("demo/")})
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"Python {python}, apportion {version('apportion')} (code {code[:8]})"
 
 
-def check_workers(client: Client, config: Config) -> set[str]:
-    """Ask every worker whether it can be used, before it is given work.
+def complaints(ours: str, probe: Path, corpus: Path, files: list[str], threads: int, dask_worker: Worker) -> list[str]:
+    """Why a worker cannot be used: other code than ``ours``, folders that it does not see; asked in the worker."""
+    told = []
+    if identity() != ours:
+        told.append(f"has {identity()}, here is {ours}: install the same there")
+    if dask_worker.state.nthreads != 1:
+        told.append(f"has {dask_worker.state.nthreads} threads, which would share one random state: --nthreads 1")
+    if (given := os.environ.get("OMP_NUM_THREADS")) != str(threads):
+        told.append(f"has OMP_NUM_THREADS = {given}: set it to {threads} (run.threads), or bits differ")
+    try:
+        (probe / uuid.uuid4().hex).touch()
+    except OSError as error:
+        told.append(f"cannot write into {probe.parent} ({error.strerror}): share `output` at this path")
+    if not corpus.is_dir() or sorted(path.name for path in corpus.iterdir()) != files:
+        told.append(f"does not see the same files in {corpus}: share the corpus at this path")
+    return told
 
-    Returns the hosts of the workers that share a machine: this one, where it has some. Raises InputError, by the
-    workers' names, where one cannot be used.
-    """
+
+def check_workers(client: Client, config: Config) -> None:
+    """Ask every worker whether it can be used, before it is given work; raises InputError, by the workers' names."""
     probe = config.output / f".probe-{uuid.uuid4().hex}"
     probe.mkdir(parents=True)
-    children = config.train_reward.processes > 1
-    expected = Expected(
-        identity(), probe, config.corpus, corpus_files(config.corpus), config.run.threads, children
-    )
+    folders = (probe, config.corpus, sorted(path.name for path in config.corpus.iterdir()))
     try:
-        answers = client.run(complaints, expected, on_error="return")
+        answers = client.run(complaints, identity(), *folders, config.run.threads, on_error="return")
     finally:
         shutil.rmtree(probe, ignore_errors=True)
-    names = {address: about["name"] for address, about in client.scheduler_info(n_workers=-1)["workers"].items()}
-    workers_of: dict[str, list[str]] = {}
-    machines: dict[str, set[str]] = {}
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    named: dict[str, list[str]] = {}
     for address, answer in sorted(answers.items()):
-        if isinstance(answer, BaseException):
-            told = [f"cannot run apportion there ({type(answer).__name__}: {answer}): install the same as here"]
-        else:
-            machine, told = answer
-            machines.setdefault(machine, set()).add(str(urlsplit(address).hostname))
-        for text in told:
-            workers_of.setdefault(text, []).append(str(names.get(address, address)))
-    if workers_of:
-        lines = "\n".join(f"  worker {listed(workers)}: {text}." for text, workers in workers_of.items())
+        lacking = [f"cannot run this apportion ({answer}): install the same as here"]
+        for text in lacking if isinstance(answer, BaseException) else answer:
+            named.setdefault(text, []).append(str(workers.get(address, {}).get("name", address)))
+    if named:
+        lines = "\n".join(f"  worker {listed(names)}: {text}." for text, names in named.items())
         raise InputError(f"run.executor = {config.run.executor!r}: these workers cannot be used.\n{lines}")
-    return machines.get(platform.node(), next(iter(machines.values())))
+
+
+class ShardCancelled(BaseException):
+    """Nobody waits for the shard any more; no error of a unit, which would be recorded."""
+
+
+def run_told(ours: str, topic: str, work: Callable[..., Any], *shard: Any) -> Any:
+    """Run a shard in a worker, whose messages go to ``topic``; raises InputError where a late one has other code."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    task = worker.get_current_task()
+    if identity() != ours:
+        raise InputError(f"worker {worker.name}: has {identity()}, here is {ours}. Install the same there.")
+
+    def send(message: Message) -> None:
+        held = worker.state.tasks.get(task)
+        if held is not None and held.state == "cancelled":
+            raise ShardCancelled(task)
+        worker.log_event(topic, message)
+
+    send_by(send)
+    return work(*shard)
 
 
 class DaskExecutor(ClusterExecutor):
-    """Hands shards to the workers of a Dask client.
+    """Hands shards to the workers of a Dask client, which say by ``topic`` how far they are."""
 
-    ``topic``: Where they say how far they are. ``asking``: Hosts whose workers ask language models, as long as there
-    are some: the reply cache is a file that one machine's processes share.
-    """
-
-    def __init__(self, client: Client, topic: str, progress: StageProgress, asking: set[str]) -> None:
+    def __init__(self, client: Client, topic: str, progress: StageProgress) -> None:
         from distributed import KilledWorker
 
         self.lost = (KilledWorker,)
-        self._inner = client.get_executor()
-        self._topic, self._progress, self._asking = topic, progress, asking
+        self._inner, self._topic, self._progress = client.get_executor(), topic, progress
         workers = client.scheduler_info(n_workers=-1)["workers"]
         self._names = {address: str(about["name"]) for address, about in workers.items()}
         self._declared: dict[str, float] = {}
@@ -203,7 +229,7 @@ class DaskExecutor(ClusterExecutor):
             self._declared[name] = max(amount, self._declared.get(name, 0))
 
     @property
-    def workers(self) -> int:
+    def workers(self) -> int:  # type: ignore[override]
         """How many there are at this moment."""
         return len(self._names)
 
@@ -213,9 +239,11 @@ class DaskExecutor(ClusterExecutor):
         wanted = resources_of(config, stage).items()
         resources = {name: min(amount, self._declared[name]) for name, amount in wanted if name in self._declared}
         place: dict[str, Any] = {"resources": resources} if resources else {}
-        if STAGES[stage].asks and not number:  # Here all that asks is in the first shard.
-            near = [address for address in self._names if urlsplit(address).hostname in self._asking]
-            place |= {"workers": near, "allow_other_workers": True} if near else {}
+        if STAGES[stage].asks and not number and self._names:
+            # All that asks is in the first shard; the reply cache is a file that one machine's processes share.
+            host = urlsplit(min(self._names)).hostname
+            near = [address for address in self._names if urlsplit(address).hostname == host]
+            place |= {"workers": near, "allow_other_workers": True}
         key = f"{stage}-{number}-{uuid.uuid4().hex}"
         future: Future[Any] = self._inner.submit(run_told, identity(), self._topic, fn, *args, key=key, **place)
         return future
@@ -236,6 +264,6 @@ def resources_of(config: Config, stage: str) -> dict[str, int]:
     """What a unit of a stage takes of Dask's resources GPU and MEMORY, where workers declare them."""
     if stage not in TO_LOWER:
         return {}
-    training = config.align.placement if stage == "align" else config.train_reward
-    processes = (config.align if stage == "align" else config.train_reward).processes
-    return {"MEMORY": 1} if training.device == "cpu" else {"MEMORY": 1, "GPU": processes}
+    section = config.align if stage == "align" else config.train_reward
+    device = config.align.placement.device if stage == "align" else config.train_reward.device
+    return {"MEMORY": 1} if device == "cpu" else {"MEMORY": 1, "GPU": section.processes}

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -19,7 +19,6 @@ from itertools import count
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 from time import monotonic, sleep
-from typing import Protocol
 
 from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline.assembly import open_engine
@@ -38,27 +37,18 @@ Message = tuple[str, int, int | None, str | None]
 """From a worker: stage, shard, and how many of its units have ended or what one of them says."""
 Shard = tuple[str, int, list[Unit]]
 """Stage, number, units."""
-_messages: Messages | None = None
-
-
-class Messages(Protocol):
-    """What takes a worker's messages to the process that shows progress."""
-
-    def put(self, message: Message, /) -> None:
-        """Send one."""
+_send: Callable[[Message], object] = lambda message: None
 
 
 class ClusterExecutor(Executor):
-    """An executor whose workers come and go, and are lost one at a time."""
+    """An executor whose workers come and go, and are lost one at a time.
+
+    ``lost`` is what a shard's future raises whose worker was lost as often as the cluster tries again. No more shards
+    are handed on than there are ``workers``: those behind one that kills its worker would be taken for what killed it.
+    """
 
     lost: tuple[type[BaseException], ...] = ()
-    """What a shard's future raises once its worker was lost, as often as the cluster tries again."""
-
-    @property
-    def workers(self) -> int:
-        """How many shards it can run at once. No more are handed on: those behind a shard that kills its worker would
-        be taken for what killed it."""
-        raise NotImplementedError
+    workers: int
 
 
 @dataclass(frozen=True)
@@ -160,6 +150,7 @@ def _drive(config: Config, engine: Engine, names: list[str], executor: Executor,
     before = {name: waited_for(plan, name, names) for name in names}
     backlog: deque[Shard] = deque()
     running: dict[Future[list[Outcome]], Shard] = {}
+    cluster = executor if isinstance(executor, ClusterExecutor) else None
     left: Counter[str] = Counter()
     finished: set[str] = set()
     try:
@@ -173,7 +164,7 @@ def _drive(config: Config, engine: Engine, names: list[str], executor: Executor,
                 progress.begin(name, sum(map(len, parts)))
                 backlog += [(name, index, units) for index, units in enumerate(parts)]
                 left[name] = len(parts)
-            while backlog and len(running) < _room(executor):
+            while backlog and (cluster is None or len(running) < max(1, cluster.workers)):
                 name, index, units = backlog.popleft()
                 running[_submit(executor, config, name, index, shards)] = (name, index, units)
             # An empty stage may have freed the next one without anything running.
@@ -181,7 +172,7 @@ def _drive(config: Config, engine: Engine, names: list[str], executor: Executor,
                 continue
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, index, units = running.pop(future)
-                outcomes += _usable(_ended(future, engine, name, units, executor), names)
+                outcomes += _usable(_ended(future, engine, name, units, cluster.lost if cluster else ()), names)
                 progress.reached(name, index, len(units))
                 left[name] -= 1
                 if left[name] == 0:
@@ -198,12 +189,12 @@ def _drive(config: Config, engine: Engine, names: list[str], executor: Executor,
     return RunResult(tuple(outcomes))
 
 
-def _room(executor: Executor) -> float:
-    return max(1, executor.workers) if isinstance(executor, ClusterExecutor) else float("inf")
-
-
 def _ended(
-    future: Future[list[Outcome]], engine: Engine, stage: str, units: Sequence[Unit], executor: Executor
+    future: Future[list[Outcome]],
+    engine: Engine,
+    stage: str,
+    units: Sequence[Unit],
+    lost: tuple[type[BaseException], ...],
 ) -> list[Outcome]:
     """What became of a shard's units; what a cluster has lost for good is given up, so that the others go on."""
     try:
@@ -213,15 +204,13 @@ def _ended(
             f"run.executor = {engine.config.run.executor!r}: the scheduler that handed out the work is gone. What is "
             "finished is kept. Start it again if it is yours, and run the same command again to go on."
         ) from None
-    except executor.lost if isinstance(executor, ClusterExecutor) else () as error:
+    except lost as error:
         cause = (
             f"the worker was lost each time that it was tried ({error}). A worker's log says why; where memory ran "
             "out, start workers with more. Run the same command again to go on."
         )
         done = engine.finished(stage)
-        return [
-            Outcome(stage, unit, "done") if unit in done else engine.give_up(stage, unit, cause) for unit in units
-        ]
+        return [Outcome(stage, unit, "done") if unit in done else engine.give_up(stage, unit, cause) for unit in units]
 
 
 def _submit(executor: Executor, config: Config, stage: str, shard: int, shards: int) -> Future[list[Outcome]]:
@@ -271,8 +260,7 @@ def run_shard_in_worker(config: Config, stage: str, shard: int, shards: int) -> 
     numbers = count(1)
 
     def send(ended: int | None, text: str | None) -> None:
-        if _messages is not None:
-            _messages.put((stage, shard, ended, text))
+        _send((stage, shard, ended, text))
 
     def tell(done: int, total: int, text: str) -> None:
         send(None, f"{done}/{total} {text}")
@@ -340,16 +328,16 @@ def listening(messages: Queue[Message] | queue.Queue[Message], progress: StagePr
 
 
 def _start_worker(messages: Queue[Message], threads: int) -> None:
-    send_by(messages)
+    send_by(messages.put)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which stops the workers itself.
     os.environ.update(worker_environment(threads))
     _die_with_parent()
 
 
-def send_by(messages: Messages) -> None:
-    """From now on this process' shards tell by ``messages`` how far they are."""
-    global _messages
-    _messages = messages
+def send_by(send: Callable[[Message], object]) -> None:
+    """From now on this process' shards tell by ``send`` how far they are."""
+    global _send
+    _send = send
 
 
 def worker_environment(threads: int) -> dict[str, str]:

@@ -2,14 +2,13 @@
 
 import logging
 import os
-import platform
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -20,15 +19,15 @@ import pytest
 from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline.config import Config, load_config
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.execution import cluster
-from apportion.pipeline.execution.cluster import DaskExecutor, check_workers, opened, resources_of
-from apportion.pipeline.execution.cluster_worker import (
-    Expected,
+from apportion.pipeline.execution import cluster, runner
+from apportion.pipeline.execution.cluster import (
+    DaskExecutor,
     ShardCancelled,
-    Told,
+    check_workers,
     complaints,
-    corpus_files,
     identity,
+    opened,
+    resources_of,
     run_told,
 )
 from apportion.pipeline.execution.local import run_locally
@@ -39,7 +38,6 @@ from tests.interrupts import hear_ctrl_c
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'apportion[dask]'")
 TEXT = 'corpus = "corpus"\noutput = "{}"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
-WORKER = SimpleNamespace(state=SimpleNamespace(nthreads=1))
 
 
 def artifacts(folder):
@@ -92,7 +90,7 @@ def test_what_stops_a_shard_for_good_stops_the_run_by_its_own_words(tmp_path, mo
 def test_no_scheduler_and_one_without_workers_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER_S", 0.3)
     quiet = StageProgress(quiet=True)
-    none = pytest.raises(InputError, match=r"'dask://127.0.0.1:9': no Dask .* `dask scheduler --host 127.0.0.1 --port 9`")
+    none = pytest.raises(InputError, match=r"127.0.0.1:9': no Dask .* `dask scheduler --host 127.0.0.1 --port 9`")
     with none, opened(small(tmp_path, executor="dask://127.0.0.1:9"), quiet):
         pass
     with dask(n_workers=0) as (executor, _):
@@ -110,7 +108,7 @@ def test_a_missing_package_names_what_installs_it(tmp_path, monkeypatch):
 
 def test_without_slurm_there_is_no_job(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    told = pytest.raises(InputError, match="no `sbatch` here. Start the run where Slurm takes jobs")
+    told = pytest.raises(InputError, match=r"no `sbatch` here. Start the run where Slurm takes jobs")
     with told, opened(small(tmp_path, executor="slurm"), StageProgress(quiet=True)):
         pass
 
@@ -118,13 +116,13 @@ def test_without_slurm_there_is_no_job(tmp_path, monkeypatch):
 def test_the_script_that_slurm_gets(tmp_path):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed: pip install 'apportion[dask]'")
     slurm = {
-        "workers": 2, "memory": "24GB", "walltime": "02:30:00", "partition": "gpu", "account": "lab",
-        "directives": ["--gres=gpu:1"], "resources": "GPU=1 MEMORY=1", "prologue": ["module load cuda"],
+        "workers": 2, "memory": "24GB", "walltime": "02:30:00", "directives": ["-p gpu", "--gres=gpu:1"],
+         "resources": "GPU=1 MEMORY=1", "prologue": ["module load cuda"],
     }  # fmt: skip
     chosen = Config.model_validate({"corpus": tmp_path, "run": {"executor": "slurm", "slurm": slurm}})
     with cluster.slurm_cluster(chosen) as made:
         script = made.job_script()
-    for line in ("-p gpu", "-A lab", "--cpus-per-task=2", "--mem=23G", "-t 02:30:00", "--gres=gpu:1"):
+    for line in ("-p gpu", "--cpus-per-task=2", "--mem=23G", "-t 02:30:00", "--gres=gpu:1"):
         assert f"#SBATCH {line}\n" in script, script
     assert "\nmodule load cuda\nexport OMP_NUM_THREADS=1\n" in script
     assert "\nexport DASK_DISTRIBUTED__WORKER__DAEMON=False\n" in script
@@ -139,42 +137,40 @@ def test_a_job_that_slurm_cannot_be_asked_for(tmp_path):
         cluster.slurm_cluster(chosen)
 
 
-def expected(folder: Path, **changes) -> Expected:
+def asked(folder, threads=1, **changes):
+    """What a worker complains of, where not all is as it is here."""
     corpus = write_small_corpus(folder / "corpus", sessions=6)
-    (folder / "run" / ".probe").mkdir(parents=True, exist_ok=True)
-    held = {"probe": folder / "run" / ".probe", "corpus": corpus, "files": corpus_files(corpus)}
-    return Expected(**{"identity": identity(), "threads": 1, "children": False, **held, **changes})
+    (folder / "run" / ".probe").mkdir(parents=True)
+    held = {"ours": identity(), "probe": folder / "run" / ".probe", "corpus": corpus, "threads": 1}
+    held["files"] = sorted(path.name for path in corpus.iterdir())
+    worker = SimpleNamespace(state=SimpleNamespace(nthreads=threads))
+    return complaints(**{**held, **changes}, dask_worker=worker)
 
 
 def test_a_worker_that_has_all_has_nothing_to_complain_of(tmp_path):
-    assert complaints(expected(tmp_path), WORKER) == (platform.node(), [])
+    assert asked(tmp_path) == []
     assert re.fullmatch(r"Python 3\.\d+, apportion \S+ \(code [0-9a-f]{8}\)", identity())
 
 
 @pytest.mark.parametrize(
-    ("changes", "threads", "words"),
+    ("changes", "words"),
     [
-        ({"identity": "Python 3.9, apportion 0.0.1"}, 1, r"has Python 3.*, here is Python 3.9, .*: install the same"),
-        ({}, 4, "has 4 threads, which would share one random state: --nthreads 1"),
-        ({"threads": 3}, 1, r"has OMP_NUM_THREADS = 1: set it to 3 \(run.threads\)"),
-        ({"probe": Path("/nowhere/run/.probe")}, 1, r"cannot write into /nowhere/run \(No such file or directory\)"),
-        ({"files": (("utterances.parquet", 7),)}, 1, r"does not see the same files in .*corpus: share the corpus"),
-        ({"corpus": Path("/nowhere/corpus")}, 1, "does not see the same files in /nowhere/corpus"),
+        ({"ours": "Python 3.9, apportion 0.0.1"}, r"has Python 3.*, here is Python 3.9, .*: install the same"),
+        ({"probe": Path("/nowhere/run/.probe")}, r"cannot write into /nowhere/run \(No such file or directory\)"),
+        ({"files": ["utterances.parquet"]}, r"does not see the same files in .*corpus: share the corpus"),
+        ({"corpus": Path("/nowhere/corpus")}, "does not see the same files in /nowhere/corpus"),
     ],
 )
-def test_what_makes_a_worker_useless_is_told(tmp_path, changes, threads, words):
-    worker = SimpleNamespace(state=SimpleNamespace(nthreads=threads))
-    (told,) = complaints(expected(tmp_path, **changes), worker)[1]
+def test_what_makes_a_worker_useless_is_told(tmp_path, changes, words):
+    (told,) = asked(tmp_path, **changes)
     assert re.search(words, told)
 
 
-def test_a_worker_that_may_start_no_processes_cannot_train_by_several(tmp_path, monkeypatch):
-    process = SimpleNamespace(daemon=True)
-    monkeypatch.setattr("multiprocessing.current_process", lambda: process)
-    (told,) = complaints(expected(tmp_path, children=True), WORKER)[1]
-    assert "DASK_DISTRIBUTED__WORKER__DAEMON=False" in told
-    process.daemon = False
-    assert not complaints(expected(tmp_path, children=True), WORKER)[1]
+def test_a_worker_of_several_threads_or_with_other_settings_is_useless(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    told = asked(tmp_path, threads=4)
+    assert told[0] == "has 4 threads, which would share one random state: --nthreads 1"
+    assert told[1].startswith("has OMP_NUM_THREADS = 8: set it to 1 (run.threads)") and len(told) == 2
 
 
 class FakeClient:
@@ -201,25 +197,21 @@ class FakeClient:
 
 def test_workers_that_cannot_be_used_are_told_by_name_before_there_is_work(tmp_path):
     chosen = small(tmp_path, executor="dask://h:1")
-    answers = {f"tcp://h:{n}": ("m", ["has 2 threads"]) for n in (11, 12)}
-    answers |= {"tcp://h:13": ModuleNotFoundError("apportion"), "tcp://h:14": ("m", [])}
+    answers = {f"tcp://h:{n}": ["has 2 threads"] for n in (11, 12)}
+    answers |= {"tcp://h:13": ModuleNotFoundError("apportion"), "tcp://h:14": []}
     with pytest.raises(InputError) as refused:
         check_workers(FakeClient(answers), chosen)
     assert "worker 11, 12: has 2 threads.\n" in str(refused.value) and "worker 14" not in str(refused.value)
-    assert "worker 13: cannot run apportion there (ModuleNotFoundError: apportion)" in str(refused.value)
+    assert "worker 13: cannot run this apportion (apportion): install the same" in str(refused.value)
 
 
 def test_questions_are_asked_by_the_workers_of_one_machine(tmp_path):
-    chosen = small(tmp_path, executor="dask://h:1")
-    answers = {"tcp://a:11": ("far", []), "tcp://b:12": (platform.node(), []), "tcp://b:13": (platform.node(), [])}
-    assert check_workers(FakeClient(answers), chosen) == {"b"}
-    client = FakeClient({"tcp://a:11": ("far", []), "tcp://c:12": ("other", [])})
-    assert check_workers(client, chosen) == {"a"}
-    executor = DaskExecutor(client, "topic", StageProgress(quiet=True), {"a"})
+    client = FakeClient(dict.fromkeys(("tcp://b:12", "tcp://a:11", "tcp://a:13"), ()))
+    executor = DaskExecutor(client, "topic", StageProgress(quiet=True))
     for stage, shard in (("judge", 0), ("judge", 1), ("embed", 0)):
-        executor.submit(len, chosen, stage, shard, 8)
+        executor.submit(len, small(tmp_path), stage, shard, 8)
     places = [where.get("workers") for _, where in client.submitted]
-    assert places == [["tcp://a:11"], None, None] and client.submitted[0][1]["allow_other_workers"]
+    assert places == [["tcp://a:11", "tcp://a:13"], None, None] and client.submitted[0][1]["allow_other_workers"]
 
 
 def test_what_needs_a_gpu_or_memory_goes_where_workers_declare_them(tmp_path):
@@ -229,9 +221,9 @@ def test_what_needs_a_gpu_or_memory_goes_where_workers_declare_them(tmp_path):
     assert resources_of(chosen, "train-reward") == {"MEMORY": 1}
     assert resources_of(trained, "train-reward") == {"MEMORY": 1, "GPU": 4}
     assert resources_of(trained.changed("align", policy="m", device="cuda"), "align") == {"MEMORY": 1, "GPU": 1}
-    answers = {"tcp://a:11": ("far", []), "tcp://a:12": ("far", [])}
+    answers = {"tcp://a:11": [], "tcp://a:12": []}
     client = FakeClient(answers, {"tcp://a:11": {"GPU": 2.0}, "tcp://a:12": {"GPU": 1.0}})
-    executor = DaskExecutor(client, "topic", StageProgress(quiet=True), {"a"})
+    executor = DaskExecutor(client, "topic", StageProgress(quiet=True))
     executor.submit(len, trained, "train-reward", 0, 8)
     executor.submit(len, trained, "judge", 1, 8)
     assert [where.get("resources") for _, where in client.submitted] == [{"GPU": 2.0}, None]
@@ -239,7 +231,7 @@ def test_what_needs_a_gpu_or_memory_goes_where_workers_declare_them(tmp_path):
 
 def test_workers_that_come_and_go_are_counted_and_a_lost_one_is_told():
     stream = StringIO()
-    executor = DaskExecutor(FakeClient({"tcp://h:11": ("m", [])}), "topic", StageProgress(stream=stream), {"h"})
+    executor = DaskExecutor(FakeClient({"tcp://h:11": []}), "topic", StageProgress(stream=stream))
     executor.told((0.0, {"action": "add-worker", "worker": "tcp://h:12"}))
     executor.told((0.0, "something else"))
     assert executor.workers == 2
@@ -255,15 +247,24 @@ def test_a_late_worker_of_another_version_is_refused(monkeypatch):
         run_told("older", "topic", len, None)
 
 
-def test_a_shard_that_nobody_waits_for_ends_at_its_next_word():
+def test_a_shard_that_nobody_waits_for_ends_at_its_next_word(monkeypatch):
     sent = []
-    tasks = {"k": SimpleNamespace(state="executing")}
-    worker = SimpleNamespace(state=SimpleNamespace(tasks=tasks), log_event=lambda *event: sent.append(event))
-    told = Told(worker, "k", "topic")
-    told.put(("judge", 0, 1, None))
-    tasks["k"].state = "cancelled"
+    task = SimpleNamespace(state="executing")
+    worker = SimpleNamespace(
+        state=SimpleNamespace(tasks={"k": task}),
+        get_current_task=lambda: "k",
+        log_event=lambda *event: sent.append(event),
+    )
+    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
+    monkeypatch.setattr(runner, "_send", None)  # put back behind the test
+
+    def work(message):
+        runner._send(message)
+        task.state = "cancelled"
+        runner._send(message)
+
     with pytest.raises(ShardCancelled):
-        told.put(("judge", 0, 2, None))
+        run_told(identity(), "topic", work, ("judge", 0, 1, None))
     assert sent == [("topic", ("judge", 0, 1, None))]
 
 
@@ -353,7 +354,9 @@ def test_a_scheduler_that_ends_ends_the_run_and_another_goes_on(tmp_path, monkey
     killer.start()
     try:
         monkeypatch.setattr(cluster, "ANSWER_S", 60)
-        with pytest.raises(UnitError, match="the scheduler that handed out the work is gone. What is finished is kept"):
+        with pytest.raises(
+            UnitError, match=r"the scheduler that handed out the work is gone. What is finished is kept"
+        ):
             run_locally(chosen.with_run(executor=f"dask://127.0.0.1:{port}"), ["rewards"], quiet=True)
     finally:
         killer.join()
