@@ -37,7 +37,7 @@ Message = tuple[str, int, int | None, str | None]
 """From a worker: stage, shard, and how many of its units have ended or what one of them says."""
 Shard = tuple[str, int, list[Unit]]
 """Stage, number, units."""
-_send: Callable[[Message], object] = lambda message: None
+_send: Callable[[Message], object] | None = None
 
 
 class ClusterExecutor(Executor):
@@ -47,7 +47,7 @@ class ClusterExecutor(Executor):
     are handed on than there are ``workers``: those behind one that kills its worker would be taken for what killed it.
     """
 
-    lost: tuple[type[BaseException], ...] = ()
+    lost: tuple[type[Exception], ...] = ()
     workers: int
 
 
@@ -172,7 +172,7 @@ def _drive(config: Config, engine: Engine, names: list[str], executor: Executor,
                 continue
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, index, units = running.pop(future)
-                outcomes += _usable(_ended(future, engine, name, units, cluster.lost if cluster else ()), names)
+                outcomes += _usable(_ended(future, engine, name, units, cluster), names)
                 progress.reached(name, index, len(units))
                 left[name] -= 1
                 if left[name] == 0:
@@ -190,13 +190,10 @@ def _drive(config: Config, engine: Engine, names: list[str], executor: Executor,
 
 
 def _ended(
-    future: Future[list[Outcome]],
-    engine: Engine,
-    stage: str,
-    units: Sequence[Unit],
-    lost: tuple[type[BaseException], ...],
+    future: Future[list[Outcome]], engine: Engine, stage: str, units: Sequence[Unit], cluster: ClusterExecutor | None
 ) -> list[Outcome]:
     """What became of a shard's units; what a cluster has lost for good is given up, so that the others go on."""
+    lost = cluster.lost if cluster else ()
     try:
         return future.result()
     except CancelledError:
@@ -260,7 +257,8 @@ def run_shard_in_worker(config: Config, stage: str, shard: int, shards: int) -> 
     numbers = count(1)
 
     def send(ended: int | None, text: str | None) -> None:
-        _send((stage, shard, ended, text))
+        if _send is not None:
+            _send((stage, shard, ended, text))
 
     def tell(done: int, total: int, text: str) -> None:
         send(None, f"{done}/{total} {text}")

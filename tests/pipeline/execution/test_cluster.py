@@ -242,7 +242,7 @@ def test_workers_that_come_and_go_are_counted_and_a_lost_one_is_told():
 
 
 def test_a_late_worker_of_another_version_is_refused(monkeypatch):
-    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(name="ann"))
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(name="ann", get_current_task=str))
     with pytest.raises(InputError, match=r"worker ann: has Python 3.*, here is older. Install the same there."):
         run_told("older", "topic", len, None)
 
@@ -305,7 +305,9 @@ def test_a_shard_that_kills_its_workers_is_given_up_alone_and_told(tmp_path, mon
     with by_processes(tmp_path, monkeypatch, POISON) as (executor, _):
         summary = run_locally(small(tmp_path, "run", executor, sessions=12), ["rewards"])
     told = capsys.readouterr().err
-    assert len(re.findall(r"warning: worker \d+ was lost; its shard is tried again", told)) >= 2, told
+    assert len(re.findall(r"warning: worker \S+ was lost; (its shard is tried again|no other is left)", told)) >= 2, (
+        told
+    )
     lost = [outcome for outcome in summary.result.quarantined if outcome.stage == "judge"]
     # Of the 24 units a shard holds 3; two sessions' shards may hold the killing one by its two methods.
     assert 1 <= len(lost) <= 6 and "s03" in {outcome.unit.session_id for outcome in lost}
@@ -354,9 +356,7 @@ def test_a_scheduler_that_ends_ends_the_run_and_another_goes_on(tmp_path, monkey
     killer.start()
     try:
         monkeypatch.setattr(cluster, "ANSWER_S", 60)
-        with pytest.raises(
-            UnitError, match=r"the scheduler that handed out the work is gone. What is finished is kept"
-        ):
+        with pytest.raises(UnitError, match=r"scheduler that handed out the work is gone. What is finished is kept"):
             run_locally(chosen.with_run(executor=f"dask://127.0.0.1:{port}"), ["rewards"], quiet=True)
     finally:
         killer.join()
