@@ -7,6 +7,7 @@ import os
 import platform
 import queue
 import shutil
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -78,7 +79,12 @@ def _here(config: Config, progress: StageProgress) -> Iterator[tuple[Client, int
     # Without a limit of Dask's: it would halt a training at 80 % of its worker's share of the memory.
     kind = {"threads_per_worker": 1, "memory_limit": 0, "env": worker_environment(config.run.threads)}
     quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
-    with LocalCluster(n_workers=config.workers, **kind, **quiet) as cluster, Client(cluster) as client:
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Workers inherit it: Ctrl-C is the run's, which ends them.
+    try:
+        cluster = LocalCluster(n_workers=config.workers, **kind, **quiet)
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    with cluster, Client(cluster) as client:
         yield client, config.workers
 
 
