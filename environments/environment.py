@@ -190,6 +190,10 @@ class Environment(ABC):
         """What ``agent`` knows now, as data, for scripted agents; nothing that `observe` would not tell."""
         return None
 
+    def role(self, agent: str) -> str:
+        """What tells what seats are for apart: the number of the seat, or the role that it was dealt."""
+        return str(self.agents.index(agent) + 1)
+
     def moment(self, agent: str) -> int:
         """A number of this step for ``agent``, another one at each of its acts: how many steps were played.
 

@@ -14,6 +14,7 @@ from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Action, Environment, Observation
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
+from apportion.rlhf.sampling.live_credit import LiveCredit
 from apportion.rlhf.sampling.partner import Heard
 from apportion.rlhf.sampling.policy_agent import (
     PolicyAgent,
@@ -84,7 +85,7 @@ class EnvironmentPartner:
     the time. ``dimension``: of the outcome, what is watched, and paid by `apportion.rlhf.training.outcome`.
     ``most_unusable``: the share of the policy's acts that may be unusable before an episode is worth the least.
     ``history_text``: how the scorer writes a history. ``at_once``: how many acts of ``others`` are waited for at once,
-    where each costs time.
+    where each costs time. ``credit``: what each turn of an episode has brought, where that is paid.
     """
 
     def __init__(
@@ -95,8 +96,9 @@ class EnvironmentPartner:
         most_unusable: float,
         history_text: HistoryText,
         at_once: int = 1,
+        credit: LiveCredit | None = None,
     ) -> None:
-        self._at_once, self._most_unusable = at_once, most_unusable
+        self._at_once, self._most_unusable, self._credit = at_once, most_unusable, credit
         self._starts = {start.name: start for start in starts}
         self._others, self._dimension, self._history_text = tuple(others), dimension, history_text
         self._kept: dict[_Key, _Played] = {}
@@ -113,6 +115,8 @@ class EnvironmentPartner:
         self._acting = [other or speaker for other in self._others]
         self._kept.clear()
         self._acts.clear()
+        if self._credit is not None:
+            self._credit.forget()
         begun = {context.session_id: _begun(self._starts[context.session_id]) for context in contexts}
         self._play_on(list(begun.values()))
         for _ in range(MOST_DRAWS):
@@ -171,7 +175,14 @@ class EnvironmentPartner:
         least, _ = played.game.scales().get(self._dimension, (0.0, 0.0))
         garbage = unusable > self._most_unusable * len(replies)
         score = least if value is None or garbage else value
-        return StopReason(value, played.game.over, len(replies), unusable, score)
+        role, credits = played.game.role(played.agent), self._credits(played, context.session_id, replies, score)
+        return StopReason(value, played.game.over, len(replies), unusable, score, role, credits)
+
+    def _credits(self, played: _Played, name: str, replies: Sequence[str], score: float) -> tuple[float, ...]:
+        if self._credit is None:
+            return ()
+        states = [self._kept[name, tuple(replies[:number])].game for number in range(len(replies) + 1)]
+        return self._credit(name, played.agent, states, replies, score)
 
     def _context(self, name: str, speaker: PolicyAgent) -> DialogueContext:
         seen = episode_seen(self._kept[name, ()].view, name)
