@@ -62,7 +62,7 @@ def _study(
     report: bool,
     *,
     temperature: float,
-    most_unusable: float,  # Games of people in a study are no scores to leave out.
+    most_unusable: float,  # Of single games, as --as and --seed are.
     **model: Any,
 ) -> None:
     from apportion.commands.world.study import sit, write_report
