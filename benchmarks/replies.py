@@ -1,7 +1,8 @@
-"""What is read of the replies of a corpus, kept in a file between benchmarks: reading takes minutes."""
+"""The folds of a corpus, and what is read of its replies, kept in a file between benchmarks: reading takes minutes."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +12,14 @@ import pyarrow.feather as feather
 from apportion.corpus.session import Session
 from apportion.decompose.reactions.extract import read_session
 from apportion.decompose.settings import ReactionSettings
+
+FOLDS = 5
+
+
+def folds_of(session_ids: list[str]) -> dict[str, int]:
+    """A fold for every session, by a hash of its id."""
+    ranked = sorted(session_ids, key=lambda session_id: hashlib.sha256(f"fold{session_id}".encode()).digest())
+    return {session_id: place % FOLDS for place, session_id in enumerate(ranked)}
 
 
 def read_replies(sessions: Iterable[Session], rating: str, kept: Path | None) -> pa.Table:

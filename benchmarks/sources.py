@@ -2,13 +2,12 @@
 
 Run: python -m benchmarks.sources ../shared/data/uss/SGD.txt.gz --judged benchmarks/judged/SGD.jsonl
 
-The protocol of `benchmarks/reaction.py`: five folds over sessions; what learns from scores, and what each source
-weighs, is taught by four of them and judged on the fifth. Within-session Spearman with the mean human turn rating over
+Five folds over sessions: what learns from scores, and what each source weighs, is taught by four of them and judged on
+the fifth. Within-session Spearman with the mean human turn rating over
 the sessions with at least 4 labelled turns whose labels differ. ``--prior`` names reaction models that were learnt
 elsewhere, ``--judged`` recorded replies of a language model; then the figures are told of all sessions and of the
 judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve`` tells
-agreement by how many scored sessions teach, ``--labels`` by how many people labelled, ``--gate SEED`` what labels of 20
-dialogues say and teach. Else labels enter the evaluation alone.
+agreement by how many scored sessions teach. Labels enter the evaluation alone.
 """
 
 from __future__ import annotations
@@ -24,21 +23,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from apportion.corpus.annotators import mean_labels
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import conture, esconv, uss
-from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS, TURN_LABELS
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.active_selection import choose_sessions, order_to_label
+from apportion.decompose.ensembling.active_selection import choose_sessions
 from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
-from apportion.decompose.ensembling.student import PEOPLE, Lesson, learn_student
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
-from apportion.decompose.reactions.extract import Reactions, arrange
+from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.pretrained import read_prior
 from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
@@ -47,7 +44,6 @@ from apportion.decompose.session_methods.sentiment import judge as sentiment
 from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.figures.trust import ASKED, replies_tell, trust
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
@@ -58,8 +54,7 @@ from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
-from benchmarks.reaction import FOLDS, folds_of
-from benchmarks.replies import read_replies
+from benchmarks.replies import FOLDS, folds_of, read_replies
 
 JUDGED = Path(__file__).resolve().parent / "judged"
 CORPORA = {
@@ -73,9 +68,7 @@ KINDS = {
     "conture": (conture.import_corpus, "overall"),
     "esconv": (esconv.import_corpus, "empathy"),
 }
-DIALOGUE_DRAWS = 20
 DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
-LABELLED, SCORED = (0, 10, 20, 40, 80, 160), (60, None)
 ALL, LOCAL = "mix of all", "mix without a language model"
 
 
@@ -272,125 +265,6 @@ def tell_curve(told_by: Callable[[Sequence[frozenset[str]]], Told], corpus: Corp
     tell(f"{of}: mix less the better of reactions-en and sentiment, at its least", least, "rho", sessions=at)
 
 
-def people_said(corpus: Corpus, *, alone: bool) -> dict[str, dict[int, float]]:
-    """By session and turn the mean label, or that of one annotator of each session, whom a hash draws."""
-    rows = corpus.turn_labels.to_pylist()
-    people: dict[str, set[str]] = {}
-    for row in rows:
-        people.setdefault(row["session_id"], set()).add(row["annotator"] or "")
-    drawn = {s: min(of, key=lambda one: _drawn(0, f"{s} {one}")) for s, of in people.items()}
-    found: dict[str, dict[int, list[float]]] = {}
-    for row in rows:
-        if not alone or (row["annotator"] or "") == drawn[row["session_id"]]:
-            found.setdefault(row["session_id"], {}).setdefault(row["turn"], []).append(row["value"])
-    return {s: {turn: float(np.mean(of)) for turn, of in turns.items()} for s, turns in found.items()}
-
-
-def tell_gate(told: Told, corpus: Corpus, of: str, seeds: Sequence[int]) -> None:
-    """How many draws of 20 dialogues say that replies tell how turns land, that they do not, that it is not settled."""
-    sizes = {e.session_id: len(e.target_turns) for e in told.episodes}
-    values = {
-        name: {
-            e.session_id: dict(zip(e.target_turns, v, strict=True)) for e, v in zip(told.episodes, column, strict=True)
-        }
-        for name, column in told.values.items()
-        if name != LOCAL
-    }
-    plain = {name: values[name] for name in ("sentiment", "reactions-en")}
-    drawn = [sorted(sizes, key=partial(_drawn, seed))[:ASKED] for seed in seeds]
-    served = [order_to_label(sizes, ASKED, seed)[:ASKED] for seed in seeds]
-    draws = {"drawn": (drawn, values), "served": (served, values), "served, without scores": (served, plain)}
-    for who, alone in {"all annotators": False, "one annotator": True}.items():
-        said = people_said(corpus, alone=alone)
-        for how, (lists, by) in draws.items():
-            found = [replies_tell(trust({s: said[s] for s in ids if s in said}, by)) for ids in lists]
-            verdicts = [None if one is None else one.settled for one in found]
-            more = [one.more for one in found if one is not None and one.settled is None]
-            tell(
-                f"{of}: replies tell, {ASKED} dialogues {how}, {who}", verdicts.count(True), f"of {len(seeds)} draws",
-                no=verdicts.count(False), open=verdicts.count(None), more_if_open=more, seeds=[seeds[0], seeds[-1]],
-            )  # fmt: skip
-
-
-def tell_choice(reactions: Reactions, corpus: Corpus, of: str, seeds: Sequence[int]) -> None:
-    """What a student learns from labels of so many sessions: as served, drawn, and drawn until as many turns."""
-    folds, how = folds_of([e.session_id for e in reactions.episodes]), EvaluationSettings()
-    training = frozenset(s for s, fold in folds.items() if fold > 1)
-    said = people_said(corpus, alone=False)
-    sizes = {e.session_id: len(e.target_turns) for e in reactions.episodes if e.session_id in training}
-    held = TestSet.of([e for e in reactions.episodes if e.session_id not in training])
-    labels = read_labels(corpus.turn_labels, held, how)
-
-    def learnt_from(ids: Sequence[str]) -> float:
-        judged = {
-            e.key: np.array([said.get(e.session_id, {}).get(turn, math.nan) for turn in e.target_turns])
-            for e in reactions.episodes
-            if e.session_id in ids
-        }
-        worth = reactions.by_episode(learn_student(reactions, Lesson(judged, PEOPLE), training).values(reactions))
-        values = np.concatenate([worth[e.key] for e in held.episodes])[None]
-        return estimate(within_session(held, values, labels, how), 0.95).value
-
-    for count in (ASKED, 2 * ASKED):
-        figures: dict[str, list[float]] = {"served": [], "drawn": [], "drawn, as many turns": []}
-        turns: list[tuple[int, int]] = []
-        for seed in seeds:
-            served, drawn = order_to_label(sizes, ASKED, seed)[:count], sorted(sizes, key=partial(_drawn, seed))
-            many = sum(sizes[s] for s in served)
-            alike = [s for s, end in zip(drawn, np.cumsum([sizes[s] for s in drawn]), strict=True) if end <= many]
-            for name, ids in zip(figures, (served, drawn[:count], alike), strict=True):
-                figures[name].append(learnt_from(ids))
-            turns.append((many, sum(sizes[s] for s in drawn[:count])))
-        for name, of_draws in figures.items():
-            less = np.subtract(figures["served"], of_draws)
-            tell(
-                f"{of}: a student of people's labels of {count} sessions, {name}", float(np.mean(of_draws)), "rho",
-                sd=round(float(np.std(of_draws, ddof=1)), 4), served_less_this=round(float(less.mean()), 4),
-                error=round(float(less.std(ddof=1) / len(less) ** 0.5), 4), turns=np.mean(turns, axis=0).tolist(),
-                seeds=[seeds[0], seeds[-1]],
-            )  # fmt: skip
-
-
-def _drawn(seed: int, name: str) -> bytes:
-    return hashlib.sha256(f"{seed} {name}".encode()).digest()
-
-
-def tell_labels(data: TrainingData, how: TrainingConfig, of_quality: bool, corpus: Corpus, of: str) -> None:
-    """Agreement of the mix by how many training sessions people labelled, of 60 scored ones and of all: the sessions of
-    four folds, each judged by what labels of another draw from the other folds taught."""
-    said, settings, episodes = mean_labels(corpus.turn_labels), EvaluationSettings(), data.episodes.all
-    folds = folds_of([episode.session_id for episode in episodes])
-    places = [place for place, episode in enumerate(episodes) if folds[episode.session_id] < DRAWS]
-    held = TestSet.of([episodes[place] for place in places])
-    labels = read_labels(corpus.turn_labels, held, settings)
-    for scored in SCORED:
-        told = Told(episodes)
-        for fold in range(DRAWS):
-            drawn = sorted((hashlib.sha256(f"labels{fold}{s}".encode()).digest(), s) for s in folds if folds[s] != fold)
-            ranked = [session_id for _, session_id in drawn[:scored]]
-            taught = taught_by(data, frozenset(ranked))
-            others = sources_of(how.settings.stacking.components, taught, how)
-            for count in (count for count in LABELLED if count <= len(ranked)):
-                rows = [{"session_id": s, "turn": t, "value": v} for (s, t), v in said.items() if s in ranked[:count]]
-                given = replace(taught, labels=pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow))
-                people = sources_of(("people-student",), given, how) if count else []
-                weights_of = cache(
-                    weigh([*others, *people], taught.episodes.of("train"), of_quality=of_quality, episodes=episodes).of
-                )
-                for place in (place for place in places if folds[episodes[place].session_id] == fold):
-                    told.add(str(count), place, mixed([*others, *people], weights_of, episodes[place]))
-        found = {
-            count: within_session(held, np.concatenate([values[place] for place in places])[None], labels, settings)
-            for count, values in told.values.items()
-        }
-        for count, sampled in found.items():
-            figure, gain = estimate(sampled, 0.95), estimate(paired_difference(sampled, found["0"]), 0.95)
-            tell(
-                f"{of}: mix, {scored or 'all'} scored, {count} labelled", figure.value, "rho",
-                gain=[gain.value, gain.low, gain.high], sessions=figure.sessions,
-            )  # fmt: skip
-
-
 def main(given: argparse.Namespace, source: Path) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
@@ -414,17 +288,8 @@ def main(given: argparse.Namespace, source: Path) -> None:
     data = TrainingData(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
     extra = [pretrained_component(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
     told_by = partial(tell_folds, data, how, extra, tells_quality(rating), given.asked)
-    if given.labels:
-        tell_labels(data, how, tells_quality(rating), corpus, of)
-        return
     if given.curve:
         tell_curve(told_by, corpus, of)
-        return
-    if given.gate:
-        everything = told_by()
-        for seed in given.gate:
-            tell_gate(everything, corpus, of, range(seed, seed + DIALOGUE_DRAWS))
-        tell_choice(reactions, corpus, of, range(given.gate[-1], given.gate[-1] + DIALOGUE_DRAWS))
         return
     told = told_by()
     tell_weights(told, of)
@@ -449,9 +314,5 @@ if __name__ == "__main__":
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
     parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")
-    parser.add_argument(
-        "--gate", type=int, nargs="+", default=[], help="draws of dialogues from each of these seeds on"
-    )
-    parser.add_argument("--labels", action="store_true", help="agreement by how many sessions people labelled")
     for file in parser.parse_args().sources:
         main(parser.parse_args(), file)

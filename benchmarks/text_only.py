@@ -58,8 +58,7 @@ from apportion.reward_model.model import RewardModel
 from apportion.reward_model.network.embed import CONTEXT, embed_session, embedding_matrix
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
-from benchmarks.reaction import FOLDS, folds_of
-from benchmarks.replies import read_replies
+from benchmarks.replies import FOLDS, folds_of, read_replies
 from benchmarks.sources import CORPORA, JUDGED, judgements, recorded
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
