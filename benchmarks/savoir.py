@@ -1,4 +1,4 @@
-"""Does credit by playing on find the utterances that mattered, how far off is it, and how long does it take?
+"""Does credit by playing on find the utterances that mattered, and how far off is it?
 
 `error`: 20 made-up games x 5 seeds, n = 10 and 16, pairwise, saturating (0 to 10) and prefix-dependent, J = 2
 rollouts with unit noise, the default budget: relative L2 error of `savoir` beside SAVOIR's appendix D, its section 3.4,
@@ -10,9 +10,8 @@ values are the truth, and each method's order of the acts is compared with them 
 answer counts 0). A partner whose demands depend on what was said to it makes words matter.
 `learning`: episodes that a small policy takes to reach 90 % of the best score, by `savoir` and by the episode's score
 (benchmarks/savoir_learning.py).
-`speed`: `savoir` on a scripted episode of 10 acts, 122 coalitions, J = 2.
 
-    python -m benchmarks.savoir [error] [threshold] [credit] [learning] [speed] [--episodes 300]
+    python -m benchmarks.savoir [error] [threshold] [credit] [learning] [--episodes 300]
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -28,18 +26,10 @@ from functools import partial
 import numpy as np
 from scipy.stats import spearmanr
 
-from apportion.corpus.session import Episode, Rating, Turn
-from apportion.decompose.session_methods.savoir import savoir
-from apportion.decompose.settings import DecomposeSettings
 from apportion.decompose.shapley.coalitions import Bools, all_coalitions
 from apportion.decompose.shapley.value_function import NoisyValueFunction, Value
 from apportion.decompose.shapley.values import by_prefix, default_budget, shapley_values, without_each
-from apportion.environments.collect_episodes import play
-from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import Rollouts, RolloutUtility
-from apportion.environments.sotopia.game import Rules, Sotopia
-from apportion.environments.sotopia.scripted_agents import Conceding
-from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.foundation.arrays import Floats
 from benchmarks.measure import tell
 from benchmarks.savoir_episodes import reopened
@@ -212,32 +202,13 @@ def measure_credit(count: int) -> None:
             tell(f"credit, {name}, noise {noise:g}", float(np.mean(each)), "Spearman", **more)
 
 
-def measure_speed() -> None:
-    """Print the seconds that `savoir` takes for ten acts, once what it imports is loaded."""
-    game = Sotopia(bundled_tasks.tasks()[0], Rules(most_acts=20))
-    game.reset(1)
-    begun = game.clone()
-    agents = dict(zip(game.agents, (Conceding(10), Conceding(11)), strict=True))
-    play(game, agents)
-    opened = RestoredEpisode("s1", begun, tuple(game.steps), agents)
-    turns = tuple(Turn(i, move.agent, str(game.said(move))) for i, (move,) in enumerate(game.steps))
-    episode = Episode("s1", turns, Rating("environment", game.agents[0], "GOAL", 4.0, 0.0, 10.0))
-    settings = DecomposeSettings(method="savoir")
-    seconds = []
-    for _ in range(6):
-        started = time.perf_counter()
-        found = savoir(episode, None, settings, None, opened)  # type: ignore[arg-type]
-        seconds.append(time.perf_counter() - started)
-    tell("savoir, 10 acts", float(np.median(seconds[1:])), "s", first=round(seconds[0], 2), rests_on=found[0].rationale)
-
-
 def main() -> None:
     """Measure what is named, everything where nothing is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[[], "error", "threshold", "credit", "learning", "speed"])
+    parser.add_argument("parts", nargs="*", choices=[[], "error", "threshold", "credit", "learning"])
     parser.add_argument("--episodes", type=int, default=300)
     given = parser.parse_args()
-    parts = given.parts or ["error", "threshold", "credit", "learning", "speed"]
+    parts = given.parts or ["error", "threshold", "credit", "learning"]
     if "error" in parts:
         measure_error()
     if "threshold" in parts:
@@ -246,8 +217,6 @@ def main() -> None:
         measure_credit(given.episodes)
     if "learning" in parts:
         measure_learning()
-    if "speed" in parts:
-        measure_speed()
 
 
 if __name__ == "__main__":

@@ -39,7 +39,6 @@ from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.pretrained import read_prior
 from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
-from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.session_methods.sentiment import judge as sentiment
 from apportion.decompose.settings import DecomposeSettings
 from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
@@ -101,40 +100,6 @@ def recorded(path: Path, sessions: Mapping[str, Session], rating: str, prompt: s
         if reply is not None:
             found[session_id] = [answer.value for answer in parse_reply(reply.text, turns, -5, 5)]
     return found
-
-
-def tell_rubrics(
-    corpus: Corpus, sessions: Mapping[str, Session], rating: str, of: str, given: argparse.Namespace
-) -> None:
-    """Tokens a session and agreement of `llm-rubric` by each rubric, and of `llm` and `sentiment` where it judged."""
-    ways = {f"llm, {prompt}": ("llm", given.judged, {"llm": {"prompt": prompt}}) for prompt in ("default", "blind")}
-    for file in given.rubric:
-        ways[f"llm-rubric by {file.stem}"] = "llm-rubric", given.signals, {"rubric": {"file": file}}
-    found: dict[str, dict[str, list[float | None]]] = {}
-    for way, (method, path, settings) in ways.items():
-        replies, tokens, found[way] = RecordedReplies(path), [], {}
-        settings = {**settings, "llm": {"model": "claude", "provider": "recorded", **settings.get("llm", {})}}
-        chosen = DecomposeSettings.model_validate(settings)
-        with LLMSession(chosen.llm, recorded=path) as asker:
-            for session in sessions.values():
-                ((asked, _),) = session_requests(METHODS[method], session, rating, None, chosen)
-                if (reply := replies.find(asked)) is not None:
-                    scores = judge_session(method, session, rating, None, chosen, asker).judgements
-                    found[way][session.session_id] = scores["raw_reward"].to_pylist()
-                    tokens.append([sum(len(m.content) for m in asked.messages) / 4, len(reply.text) / 4])
-        read, written = np.mean(tokens, axis=0).tolist()
-        more = {"read": round(read), "written": round(written), "sessions": len(tokens)}
-        tell(f"{of}: tokens a session, {way}", read + written, "tokens", **more)
-    for kept in {tuple(sorted(values)) for way, values in found.items() if way.startswith("llm-rubric")}:
-        told = Told([e for name in kept for e in sessions[name].episodes(rating)])
-        for place, episode in enumerate(told.episodes):
-            for way, values in found.items():
-                if set(kept) <= set(values):
-                    told.add(way, place, np.array(values[episode.session_id], float))
-            with LLMSession(LLMSettings()) as asker:
-                said = sentiment(episode, None, DecomposeSettings(), asker)
-            told.add("sentiment", place, np.array([one.value for one in said], float))
-        tell_figures(told, corpus, f"{of}, {len(kept)} judged", [True] * len(kept))
 
 
 def taught_by(data: TrainingData, training: frozenset[str]) -> TrainingData:
@@ -220,7 +185,7 @@ def tell_figures(told: Told, corpus: Corpus, of: str, wanted: Sequence[bool]) ->
     }
     for name, sampled in found.items():
         figure = estimate(sampled, 0.95)
-        mixes = [mix for mix in found if mix in (ALL, LOCAL) or mix.startswith("llm-rubric")]
+        mixes = [mix for mix in found if mix in (ALL, LOCAL)]
         less = {f"{mix}_less_this": [estimate(paired_difference(found[mix], sampled), 0.95)] for mix in mixes}
         tell(
             f"{of}: within-session Spearman, {name}", figure.value, "rho", interval=[figure.low, figure.high],
@@ -272,9 +237,6 @@ def main(given: argparse.Namespace, source: Path) -> None:
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
     of = source.name.split(".")[0] if given.corpus == "uss" else given.corpus
-    if given.rubric:
-        tell_rubrics(corpus, sessions, rating, of, given)
-        return
     episodes = [episode for session in sessions.values() for episode in session.episodes(rating)]
     settings = DecomposeSettings.model_validate({"llm": {"prompt": given.prompt, "model": "claude"}})
     how = TrainingConfig(settings, RewardModelSettings(), 0)
@@ -306,10 +268,6 @@ if __name__ == "__main__":
     parser.add_argument("--rating", help="another rating of the corpus")
     parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `train reactions`")
     parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
-    parser.add_argument("--rubric", type=Path, action="append", default=[], help="rubrics that --signals were found by")
-    parser.add_argument(
-        "--signals", type=Path, help="recorded replies to llm-rubric; then --judged is compared with it"
-    )
     parser.add_argument("--asked", type=int, help="judgements of so many training sessions alone teach and are mixed")
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")

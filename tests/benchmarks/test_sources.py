@@ -58,7 +58,7 @@ def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dia
 def test_on_ratings_of_quality_the_mix_is_the_language_model(capsys):
     path = shared("data/conture/data.json.gz")
     given = {"corpus": "conture", "judged": JUDGED, "prompt": "default", "prior": [], "curve": False}
-    sources.main(argparse.Namespace(**given, rating=None, asked=None, read=None, rubric=[], signals=None), path)
+    sources.main(argparse.Namespace(**given, rating=None, asked=None, read=None), path)
     told = {row["benchmark"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     of = "conture, the 60 judged by 'default': within-session Spearman"
     assert told[f"{of}, mix of all"]["figure"] == told[f"{of}, llm"]["figure"] > 0.5
