@@ -3,11 +3,10 @@
 Run: python -m benchmarks.sources ../shared/data/uss/SGD.txt.gz --judged benchmarks/judged/SGD.jsonl
 
 Five folds over sessions: what learns from scores, and what each source weighs, is taught by four of them and judged on
-the fifth. Within-session Spearman with the mean human turn rating over
-the sessions with at least 4 labelled turns whose labels differ. ``--prior`` names reaction models that were learnt
-elsewhere, ``--judged`` recorded replies of a language model; then the figures are told of all sessions and of the
-judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve`` tells
-agreement by how many scored sessions teach. Labels enter the evaluation alone.
+the fifth. Within-session Spearman with the mean human turn rating over the sessions with at least 4 labelled turns
+whose labels differ. ``--judged`` names recorded replies of a language model; then the figures are told of all sessions
+and of the judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve``
+tells agreement by how many scored sessions teach. Labels enter the evaluation alone.
 """
 
 from __future__ import annotations
@@ -15,32 +14,30 @@ from __future__ import annotations
 import argparse
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import conture, esconv, uss
 from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
+from apportion.decompose.corpus_methods.stacked import sources_of
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.active_selection import choose_sessions
-from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
-from apportion.decompose.reactions.extract import arrange
-from apportion.decompose.reactions.pretrained import read_prior
+from apportion.decompose.reactions.extract import arrange, read_session
 from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.session_methods.sentiment import judge as sentiment
-from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
 from apportion.evaluation.references.test_set import TestSet
@@ -53,7 +50,6 @@ from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
-from benchmarks.replies import FOLDS, folds_of, read_replies
 
 JUDGED = Path(__file__).resolve().parent / "judged"
 CORPORA = {
@@ -68,7 +64,25 @@ KINDS = {
     "esconv": (esconv.import_corpus, "empathy"),
 }
 DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
+FOLDS = 5
 ALL, LOCAL = "mix of all", "mix without a language model"
+
+
+def folds_of(session_ids: list[str]) -> dict[str, int]:
+    """A fold for every session, by a hash of its id."""
+    ranked = sorted(session_ids, key=lambda session_id: hashlib.sha256(f"fold{session_id}".encode()).digest())
+    return {session_id: place % FOLDS for place, session_id in enumerate(ranked)}
+
+
+def read_replies(sessions: Iterable[Session], rating: str, kept: Path | None) -> pa.Table:
+    """The reactions of all sessions, by the default settings: out of the file ``kept``, or into it."""
+    if kept is not None and kept.is_file():
+        return feather.read_table(kept)
+    table = pa.concat_tables([read_session(session, rating, ReactionSettings()) for session in sessions])
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        feather.write_feather(table, str(kept))
+    return table
 
 
 def judgements(method: str, episodes: Sequence[Episode], values: Mapping[str, Sequence[float | None]]) -> pa.Table:
@@ -130,26 +144,8 @@ class Told:
             )
 
 
-def asked_alone(taught: TrainingData, how: TrainingConfig, count: int) -> TrainingData:
-    """The same, with judgements of ``count`` training sessions alone, chosen among those that were judged."""
-    import pyarrow.compute as pc
-
-    assert taught.reactions is not None and taught.judgements is not None
-    method, training = pc.field("method"), taught.episodes.sessions("train")
-    judged = frozenset(taught.judgements.filter(method == "llm")["session_id"].to_pylist())
-    reactions = arrange(taught.reactions, taught.episodes.all)
-    chosen = choose_sessions(reactions, training, count, 0, how.settings.reaction, judged)
-    kept = (method != "llm") | pc.field("session_id").isin(list(chosen))
-    return replace(taught, judgements=taught.judgements.filter(kept))
-
-
 def tell_folds(
-    data: TrainingData,
-    how: TrainingConfig,
-    extra: Sequence[Component],
-    of_quality: bool,
-    asked: int | None,
-    trainings: Sequence[frozenset[str]] = (),
+    data: TrainingData, how: TrainingConfig, of_quality: bool, trainings: Sequence[frozenset[str]] = ()
 ) -> Told:
     """Weigh and mix by each set of training sessions and judge all others; by four folds of five without any set."""
     told = Told(data.episodes.all)
@@ -157,8 +153,7 @@ def tell_folds(
     four = [frozenset(s for s, of in folds.items() if of != fold) for fold in range(FOLDS)]
     for training in trainings or four:
         taught = taught_by(data, training)
-        taught = taught if asked is None else asked_alone(taught, how, asked)
-        sources = [*sources_of(how.settings.stacking.components, taught, how), *extra]
+        sources = sources_of(how.settings.stacking.components, taught, how)
         local = [source for source in sources if not source.name.startswith("llm")]
         for name, mixes in {ALL: sources, LOCAL: local}.items():
             weighing = weigh(mixes, taught.episodes.of("train"), of_quality=of_quality, episodes=taught.episodes.all)
@@ -233,7 +228,6 @@ def tell_curve(told_by: Callable[[Sequence[frozenset[str]]], Told], corpus: Corp
 def main(given: argparse.Namespace, source: Path) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
-    rating = given.rating or rating
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
     of = source.name.split(".")[0] if given.corpus == "uss" else given.corpus
@@ -248,8 +242,7 @@ def main(given: argparse.Namespace, source: Path) -> None:
     tables = [judgements("sentiment", reactions.episodes, said), judgements("llm", reactions.episodes, judged)]
     none = SPLITS.arrow.empty_table()
     data = TrainingData(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
-    extra = [pretrained_component(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
-    told_by = partial(tell_folds, data, how, extra, tells_quality(rating), given.asked)
+    told_by = partial(tell_folds, data, how, tells_quality(rating))
     if given.curve:
         tell_curve(told_by, corpus, of)
         return
@@ -265,10 +258,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", type=Path, nargs="+")
     parser.add_argument("--corpus", choices=tuple(KINDS), default="uss")
-    parser.add_argument("--rating", help="another rating of the corpus")
-    parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `train reactions`")
     parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
-    parser.add_argument("--asked", type=int, help="judgements of so many training sessions alone teach and are mixed")
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
     parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")

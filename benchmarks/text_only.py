@@ -57,8 +57,7 @@ from apportion.reward_model.learning.distillation import Lesson, train_reward_mo
 from apportion.reward_model.network.embed import embed_session, embedding_matrix
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
-from benchmarks.replies import FOLDS, folds_of, read_replies
-from benchmarks.sources import CORPORA, JUDGED, judgements, recorded
+from benchmarks.sources import CORPORA, FOLDS, JUDGED, folds_of, judgements, read_replies, recorded
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 TEACHERS = ("before", "rewards", "mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
