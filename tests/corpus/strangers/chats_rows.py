@@ -130,22 +130,13 @@ TREE = {
 PARTS = [{"type": "text", "text": "Is"}, {"type": "input_audio", "input_audio": {}}, {"type": "video_url"}]
 
 MESSAGES = [
-    told(
-        "ChatGPT's export, in which an answer was made again",
+    told("ChatGPT's export, in which an answer was made again",
         chats({"conversation_id": "k", "current_node": "c", "mapping": TREE}, options=()),
-        "1 in other versions of an edited chat",
-        holds(SAID, id_="k"),
-    ),
-    recovered(
-        "a refusal",
-        chats(chat(ASK, answer(content=None, refusal="I will not."))),
-        holds([SAID[0], ("assistant", "I will not.")], 4),
-    ),
-    recovered(
-        "a refusal as a part",
-        chats(chat(ASK, answer(content=[{"type": "refusal", "refusal": "No."}]))),
-        holds([SAID[0], ("assistant", "No.")], 4),
-    ),
+        "1 in other versions of an edited chat", holds(SAID, id_="k")),
+    recovered("a refusal", chats(chat(ASK, answer(content=None, refusal="I will not."))),
+        holds([SAID[0], ("assistant", "I will not.")], 4)),
+    recovered("a refusal as a part", chats(chat(ASK, answer(content=[{"type": "refusal", "refusal": "No."}]))),
+        holds([SAID[0], ("assistant", "No.")], 4)),
     recovered(
         "input_text and output_text",
         chats(
@@ -156,60 +147,27 @@ MESSAGES = [
         ),
         holds(SAID, 4),
     ),
-    told(
-        "an empty turn beside a tool call",
-        chats(chat(ASK, answer(content="", tool_calls=[CALL]), ANSWER)),
-        "1 tool calls without text",
-        holds(SAID, 4),
-    ),
-    told(
-        "an empty turn before what a tool said",
+    told("an empty turn beside a tool call", chats(chat(ASK, answer(content="", tool_calls=[CALL]), ANSWER)),
+        "1 tool calls without text", holds(SAID, 4)),
+    told("an empty turn before what a tool said",
         chats(chat(ASK, answer(content=""), {"role": "tool", "content": "6"}, ANSWER)),
-        "1 blank before a tool's answer",
-        holds(SAID, 4),
-    ),
-    told(
-        "a turn of blanks",
-        chats(chat(ASK, answer(content="  "), ANSWER)),
-        "blank messages, .*: 1",
-        holds([SAID[0], ("assistant", "  "), SAID[1]], 4),
-    ),
-    told(
-        "unknown parts are named",
-        chats(chat({"role": "user", "content": PARTS}, ANSWER)),
-        "1 input_audio .*1 video_url",
-        holds([("user", "Is"), SAID[1]], 4),
-    ),
-    told(
-        "parts of more types than anybody reads",
+        "1 blank before a tool's answer", holds(SAID, 4)),
+    told("a turn of blanks", chats(chat(ASK, answer(content="  "), ANSWER)), "blank messages, .*: 1",
+        holds([SAID[0], ("assistant", "  "), SAID[1]], 4)),
+    told("unknown parts are named", chats(chat({"role": "user", "content": PARTS}, ANSWER)),
+        "1 input_audio .*1 video_url", holds([("user", "Is"), SAID[1]], 4)),
+    told("parts of more types than anybody reads",
         chats(chat(ASK, answer(content=[{"type": f"t{n}"} for n in range(40)]), ANSWER)),
-        "1 t0 and t1 and t10 and t11 and 36 more without text.*1 t7 .*and 23 more",
-        holds(SAID, 4),
-    ),
-    told(
-        "reasoning beside the answer",
-        chats(chat(ASK, answer(content="Until six.", reasoning_content="Hm."))),
-        "1 reasoning",
-        holds(SAID, 4),
-    ),
-    told(
-        "reasoning in the answer",
-        chats(chat(ASK, answer(content="<think>Hm.</think>\nUntil six."))),
-        "1 reasoning, which nobody heard",
-        holds(SAID, 4),
-    ),
-    told(
-        "reasoning of which the template wrote the begin",
-        chats(chat(ASK, answer(content="Hm, six.\n</think>\n\nUntil six."))),
-        "3 reasoning, which nobody heard",
-        holds(SAID, 4),
-    ),
-    told(
-        "reasoning that was cut off",
-        chats(chat(ASK, ANSWER, ASK, answer(content="<think>Hm, six"))),
-        "3 reasoning, which nobody heard|1 reasoning without text",
-        holds([*SAID, SAID[0]], 4),
-    ),
+        "1 t0 and t1 and t10 and t11 and 36 more without text.*1 t7 .*and 23 more", holds(SAID, 4)),
+    told("reasoning beside the answer", chats(chat(ASK, answer(content="Until six.", reasoning_content="Hm."))),
+        "1 reasoning", holds(SAID, 4)),
+    told("reasoning in the answer", chats(chat(ASK, answer(content="<think>Hm.</think>\nUntil six."))),
+        "1 reasoning, which nobody heard", holds(SAID, 4)),
+    told("reasoning of which the template wrote the begin",
+        chats(chat(ASK, answer(content="Hm, six.\n</think>\n\nUntil six."))), "3 reasoning, which nobody heard",
+        holds(SAID, 4)),
+    told("reasoning that was cut off", chats(chat(ASK, ANSWER, ASK, answer(content="<think>Hm, six"))),
+        "3 reasoning, which nobody heard|1 reasoning without text", holds([*SAID, SAID[0]], 4)),
     told(
         "a part of thinking",
         chats(
@@ -218,40 +176,24 @@ MESSAGES = [
         "1 reasoning",
         holds(SAID, 4),
     ),
-    recovered(
-        "a spoken answer with its transcript",
-        chats(chat(ASK, answer(content=None, audio={"id": "a", "transcript": "Until six."}))),
-        holds(SAID, 4),
-    ),
-    told(
-        "items of a newer list without a role",
+    recovered("a spoken answer with its transcript",
+        chats(chat(ASK, answer(content=None, audio={"id": "a", "transcript": "Until six."}))), holds(SAID, 4)),
+    told("items of a newer list without a role",
         chats(chat(ASK, {"type": "function_call", "name": "hours"}, {"type": "reasoning", "summary": []}, ANSWER)),
-        "2 of the system, tools",
-        holds(SAID, 4),
-    ),
-    recovered(
-        "messages and conversations say the same",
+        "2 of the system, tools", holds(SAID, 4)),
+    recovered("messages and conversations say the same",
         chats(chat(conversations=[{"from": "human", "value": "Is it open?"}, {"from": "gpt", "value": "Until six."}])),
-        holds(SAID, 4),
-    ),
-    refused(
-        "messages and conversations differ",
-        chats(chat(conversations=[{"from": "human", "value": "Hi"}])),
-        "say different things.*-o messages=",
-    ),
-    recovered(
-        "conversations with role and content", chats({"conversations": [ASK, ANSWER], "score": 4}), holds(SAID, 4)
-    ),
-    recovered(
-        "roles in capitals",
+        holds(SAID, 4)),
+    refused("messages and conversations differ", chats(chat(conversations=[{"from": "human", "value": "Hi"}])),
+        "say different things.*-o messages="),
+    recovered("conversations with role and content", chats({"conversations": [ASK, ANSWER], "score": 4}),
+        holds(SAID, 4)),
+    recovered("roles in capitals",
         chats(chat({"role": "User", "content": "Is it open?"}, {"role": "Assistant", "content": "Until six."})),
-        holds(SAID, 4),
-    ),
-    refused(
-        "a bot and an agent",
+        holds(SAID, 4)),
+    refused("a bot and an agent",
         chats(chat(ASK, {"role": "bot", "content": "Wait."}, {"role": "agent", "content": "Yes."})),
-        "agent and bot speak. Say who is rated: -o target=",
-    ),
+        "agent and bot speak. Say who is rated: -o target="),
     recovered(
         "roles that an option names",
         chats(
@@ -260,11 +202,8 @@ MESSAGES = [
         ),
         holds(SAID, 4),
     ),
-    refused(
-        "a text under a key of its own",
-        chats(chat({"role": "user", "words": "Hi"})),
-        "Found the keys: role, words.*-o text=",
-    ),
+    refused("a text under a key of its own", chats(chat({"role": "user", "words": "Hi"})),
+        "Found the keys: role, words.*-o text="),
     recovered(
         "the same, mapped",
         chats(
@@ -274,29 +213,18 @@ MESSAGES = [
         holds(SAID, 4),
     ),
     recovered("one chat over many lines", file("chat.json", json.dumps(chat(), indent=1), *SCALE), holds(SAID, 4)),
-    recovered(
-        "chats in an object", file("chats.json", json.dumps({"data": [chat()]}, indent=1), *SCALE), holds(SAID, 4)
-    ),
-    told(
-        "two lists of chats in an object",
+    recovered("chats in an object", file("chats.json", json.dumps({"data": [chat()]}, indent=1), *SCALE),
+        holds(SAID, 4)),
+    told("two lists of chats in an object",
         file("chats.json", json.dumps({"data": [chat()], "held_out": [chat(), chat()]}), *SCALE),
-        "2 in other lists than 'data' .held_out",
-        holds(SAID, 4),
-    ),
+        "2 in other lists than 'data' .held_out", holds(SAID, 4)),
     recovered("messages as a JSON text", chats({"messages": json.dumps([ASK, ANSWER]), "score": 4}), holds(SAID, 4)),
-]
+]  # fmt: skip
 KEYS = [
-    refused(
-        "a score of a name that nobody knows",
-        chats(unscored(verdict=2), unscored(verdict=5), unscored(verdict=2)),
-        "no chat has a score.*On the scale lies what is in verdict",
-    ),
-    told(
-        "a thumb on a message",
-        chats(chat(ASK, ANSWER | {"rating": 1})),
-        "1 'rating' of a message: see -o score",
-        holds(SAID, 4),
-    ),
+    refused("a score of a name that nobody knows", chats(unscored(verdict=2), unscored(verdict=5), unscored(verdict=2)),
+        "no chat has a score.*On the scale lies what is in verdict"),
+    told("a thumb on a message", chats(chat(ASK, ANSWER | {"rating": 1})), "1 'rating' of a message: see -o score",
+        holds(SAID, 4)),
     recovered(
         "the same, named by an option",
         chats(
@@ -310,36 +238,23 @@ KEYS = [
         ),
         says="1 of messages that are no turns",
     ),
-    told(
-        "csat and session_id",
-        chats(unscored(session_id="s7", csat=2)),
-        "read from 'csat'.*id from 'session_id'",
-        holds(SAID, 2, id_="s7"),
-    ),
+    told("csat and session_id", chats(unscored(session_id="s7", csat=2)), "read from 'csat'.*id from 'session_id'",
+        holds(SAID, 2, id_="s7")),
     told("a score inside metadata", chats(unscored(metadata={"csat": 3})), "read from 'metadata.csat'", holds(SAID, 3)),
     refused("two scores", chats(unscored(csat=3, nps=9)), "not sure: csat, nps.*Found the keys.*-o score=csat"),
     recovered("two scores, one chosen", chats(unscored(csat=3, nps=9), options=(*SCALE, "score=csat")), holds(SAID, 3)),
     refused("a score that is a model's", chats(unscored(toxicity_score=0.1)), "toxicity_score.*-o score=none"),
-    refused(
-        "no score at all beside a scale",
-        chats(unscored(topic="hours")),
-        "no chat has a score. Found the keys: messages, topic",
-    ),
+    refused("no score at all beside a scale", chats(unscored(topic="hours")),
+        "no chat has a score. Found the keys: messages, topic"),
     refused("feedback in words", chats(unscored(feedback="great help")), "no chat has a score"),
     refused("an option with a slip", chats(unscored(csat=3), options=(*SCALE, "score=cast")), "did you mean 'csat'"),
     told("some chats without a score", chats(chat(), unscored()), "unrated chats, .*: 1 of 2", holds(SAID, 4)),
     told("keys that nobody reads", chats(chat(topic="hours")), "keys that were not read: topic", holds(SAID, 4)),
-    recovered(
-        "a customer's name beside csat",
-        chats(unscored(name="Ann", csat=2)),
-        lambda corpus: next(iter(corpus.iter_sessions())).ratings[0].name == "csat",
-    ),
-    refused(
-        "scores without a scale",
-        chats(unscored(csat=2), unscored(csat=5), options=()),
-        "the scores of .csat. have no scale. They lie from 2 to 5",
-    ),
-]
+    recovered("a customer's name beside csat", chats(unscored(name="Ann", csat=2)),
+        lambda corpus: next(iter(corpus.iter_sessions())).ratings[0].name == "csat"),
+    refused("scores without a scale", chats(unscored(csat=2), unscored(csat=5), options=()),
+        "the scores of .csat. have no scale. They lie from 2 to 5"),
+]  # fmt: skip
 SCALES = [
     recovered(f"{value!r} on {scale}", chats(unscored(rating=value), options=(f"scale={scale}",)), holds(SAID, score))
     for scale, value, score in (
@@ -367,33 +282,19 @@ SCALES = [
     )
 ]
 TABLES = [
-    refused(
-        "a score whose point may stand between thousands",
+    refused("a score whose point may stand between thousands",
         file("c.csv", "chat_id;role;text;csat\na;user;Is it open?;4\na;assistant;Until six.;1.234\n", *SCALE),
-        "c.csv, line 3, column csat: '1.234'.*Write 5.0 or 5000",
-    ),
-    refused(
-        "ids that pandas has made floats",
+        "c.csv, line 3, column csat: '1.234'.*Write 5.0 or 5000"),
+    refused("ids that pandas has made floats",
         parquet({"chat_id": [2.0**60] * 2, "role": ["user", "bot"], "text": ["Hi", "Ho"], "csat": [4, 4]}),
-        "row 1, column chat_id: .*several chats may have one id",
-    ),
+        "row 1, column chat_id: .*several chats may have one id"),
     refused("a column twice in Parquet", parquet([("id", [1]), ("id", [2])]), "column 'id' is there twice"),
-    refused(
-        "a cell of Python that is no list",
-        table("session_id messages rating", ("s1", "[{1, 2}]", 4)),
-        "column messages: not valid JSON",
-    ),
-    recovered(
-        "columns, as pandas writes JSON",
-        file("df.json", json.dumps({"messages": {"0": [ASK, ANSWER]}, "score": {"0": 4}}), *SCALE),
-        holds(SAID, 4),
-    ),
-    told(
-        "a data set that was saved",
-        dataset({"messages": [[ASK, ANSWER]], "csat": [3]}),
-        "csat",
-        lambda corpus: [id_.partition("-")[0] for id_ in corpus.session_ids()] == ["test", "train"],
-    ),
+    refused("a cell of Python that is no list", table("session_id messages rating", ("s1", "[{1, 2}]", 4)),
+        "column messages: not valid JSON"),
+    recovered("columns, as pandas writes JSON",
+        file("df.json", json.dumps({"messages": {"0": [ASK, ANSWER]}, "score": {"0": 4}}), *SCALE), holds(SAID, 4)),
+    told("a data set that was saved", dataset({"messages": [[ASK, ANSWER]], "csat": [3]}), "csat",
+        lambda corpus: [id_.partition("-")[0] for id_ in corpus.session_ids()] == ["test", "train"]),
     refused(
         "two columns that may be the chat's",
         table(
@@ -405,33 +306,18 @@ TABLES = [
         "not sure: conversation_id, session_id say different things.*-o id=conversation_id",
     ),
     refused("a transcript", file("c.vtt", "WEBVTT\n\n00:00.000 --> 00:01.000\nHi"), "import media"),
-    told(
-        "JSON Lines, an object a turn",
+    told("JSON Lines, an object a turn",
         chats(*({"conversation_id": "k", **message, "csat": 4} for message in (ASK, ANSWER))),
-        "id from 'conversation_id'",
-        holds(SAID, 4, id_="k"),
-    ),
-    told(
-        "a row a turn",
-        table("conversation_id turn role text csat", *TURNS),
-        "id from 'conversation_id'.*speaker from 'role'",
-        holds(SAID, 4, id_="c0"),
-    ),
-    told(
-        "a row a turn, tabs", table("conversation_id turn role text csat", *TURNS, name="c.tsv"), "read", holds(SAID, 4)
-    ),
-    told(
-        "a row a turn, gzip",
-        table("conversation_id turn role text csat", *TURNS, name="c.csv.gz"),
-        "read",
-        holds(SAID, 4),
-    ),
+        "id from 'conversation_id'", holds(SAID, 4, id_="k")),
+    told("a row a turn", table("conversation_id turn role text csat", *TURNS),
+        "id from 'conversation_id'.*speaker from 'role'", holds(SAID, 4, id_="c0")),
+    told("a row a turn, tabs", table("conversation_id turn role text csat", *TURNS, name="c.tsv"), "read",
+        holds(SAID, 4)),
+    told("a row a turn, gzip", table("conversation_id turn role text csat", *TURNS, name="c.csv.gz"), "read",
+        holds(SAID, 4)),
     told("rows out of order", table("chat_id turn role text score", *TURNS[::-1]), "sorted by 'turn'", holds(SAID, 4)),
-    refused(
-        "rows twice, scored otherwise",
-        table("chat_id turn role text score", *TURNS, (*TURNS[1][:-1], 2)),
-        "several values of 'score': 4, 2",
-    ),
+    refused("rows twice, scored otherwise", table("chat_id turn role text score", *TURNS, (*TURNS[1][:-1], 2)),
+        "several values of 'score': 4, 2"),
     told("rows twice", table("chat_id turn role text score", *TURNS, *TURNS), "2 repeat another", holds(SAID, 4)),
     told(
         "chats between each other",
@@ -444,52 +330,27 @@ TABLES = [
         "read",
         holds(SAID, 4, id_="a"),
     ),
-    told(
-        "a score on one row",
-        table("chat_id role text score", ("a", "user", "Is it open?", ""), ("a", "bot", "Until six.", 3)),
-        "read",
-        holds(SAID, 3),
-    ),
-    refused(
-        "several scores in a chat",
+    told("a score on one row",
+        table("chat_id role text score", ("a", "user", "Is it open?", ""), ("a", "bot", "Until six.", 3)), "read",
+        holds(SAID, 3)),
+    refused("several scores in a chat",
         table("chat_id role text score", ("a", "user", "Hi", 1), ("a", "bot", "Hello", 3)),
-        "several values of 'score': 1, 3",
-    ),
-    refused(
-        "no column of chats",
-        table("role text score", ("user", "Hi", 1)),
-        "no key 'id'.*Found the keys: role, text, score.*-o id=",
-    ),
+        "several values of 'score': 1, 3"),
+    refused("no column of chats", table("role text score", ("user", "Hi", 1)),
+        "no key 'id'.*Found the keys: role, text, score.*-o id="),
     refused("no column of speakers", table("chat_id text score", ("a", "Hi", 1), ("a", "Ho", 1)), "no key 'speaker'"),
-    refused(
-        "an id on the first row alone",
+    refused("an id on the first row alone",
         table("chat_id role text score", ("a", "user", "Hi", 1), ("", "bot", "Ho", ""), ("a", "user", "x", "")),
-        "line 3, column chat_id: empty",
-    ),
+        "line 3, column chat_id: empty"),
     refused("more cells than columns", file("c.csv", "chat_id,role,text\na,user,Yes, please\n"), "line 2: 4 cells"),
-    told(
-        "JSON in a cell",
-        table("session_id messages rating", ("s1", json.dumps([ASK, ANSWER]), 4)),
-        "read",
-        holds(SAID, 4, id_="s1"),
-    ),
-    told(
-        "Python's list in a cell",
-        table("session_id messages rating", ("s1", str([ASK, ANSWER]), 4)),
-        "read",
-        holds(SAID, 4),
-    ),
-    refused(
-        "a cell that is neither",
-        table("session_id messages rating", ("s1", "[{'role'", 4)),
-        "column messages: not valid JSON",
-    ),
-    told(
-        "Parquet, a row a chat",
-        parquet({"id": ["s1"], "messages": [[ASK, ANSWER]], "stars": [4.0]}),
-        "read",
-        holds(SAID, 4),
-    ),
+    told("JSON in a cell", table("session_id messages rating", ("s1", json.dumps([ASK, ANSWER]), 4)), "read",
+        holds(SAID, 4, id_="s1")),
+    told("Python's list in a cell", table("session_id messages rating", ("s1", str([ASK, ANSWER]), 4)), "read",
+        holds(SAID, 4)),
+    refused("a cell that is neither", table("session_id messages rating", ("s1", "[{'role'", 4)),
+        "column messages: not valid JSON"),
+    told("Parquet, a row a chat", parquet({"id": ["s1"], "messages": [[ASK, ANSWER]], "stars": [4.0]}), "read",
+        holds(SAID, 4)),
     told(
         "Parquet, a row a turn",
         parquet(
@@ -501,7 +362,7 @@ TABLES = [
     refused("damaged Parquet", file("c.parquet", b"PAR1 no more"), "not a readable table"),
     refused("a spreadsheet", file("c.xlsx", b"PK\x03\x04xl"), "Save the sheet as CSV"),
     refused("a pickle", file("c.pkl", b"\x80\x04K\x01."), "a pickle.*never opened"),
-]
+]  # fmt: skip
 
 
 def observation(trace: str, asked: Any, said: Any, **more: Any) -> dict[str, Any]:
@@ -621,12 +482,9 @@ TRACES = [
         ),
         "several names: csat, toxic.*-o score=csat",
     ),
-    told(
-        "Langfuse: a judge's score",
-        langfuse(observation("t1", [ASK], ANSWER), scores=[csat(4, session_id="s1", source="EVAL")]),
-        "traces",
-        lambda corpus: next(iter(corpus.iter_sessions())).ratings[0].rater == "environment",
-    ),
+    told("Langfuse: a judge's score",
+        langfuse(observation("t1", [ASK], ANSWER), scores=[csat(4, session_id="s1", source="EVAL")]), "traces",
+        lambda corpus: next(iter(corpus.iter_sessions())).ratings[0].rater == "environment"),
     told(
         "Langfuse: a score of one trace of two",
         langfuse(
@@ -635,35 +493,18 @@ TRACES = [
         "traces",
         lambda corpus: corpus.tables["turn_labels"].column("turn").to_pylist() == [1],
     ),
-    refused(
-        "Langfuse: a score of nothing",
-        langfuse(observation("t1", [ASK], ANSWER), scores=[csat(4, session_id="gone")]),
-        "no chat has a score",
-    ),
-    told(
-        "LangSmith: the project is no session",
+    refused("Langfuse: a score of nothing",
+        langfuse(observation("t1", [ASK], ANSWER), scores=[csat(4, session_id="gone")]), "no chat has a score"),
+    told("LangSmith: the project is no session",
         chats(run("r1", {"messages": [ASK]}, {"output": "Until six."}, feedback_stats={"csat": {"n": 1, "avg": 4}})),
-        "traces of LangSmith",
-        holds(SAID, 4, id_="t1"),
-    ),
-    told(
-        "LangSmith: a batch of chats in a run",
+        "traces of LangSmith", holds(SAID, 4, id_="t1")),
+    told("LangSmith: a batch of chats in a run",
         chats(run("r1", {"messages": [[ASK], [ASK, ANSWER]]}, {"output": "Until six."}), options=()),
-        "2 of other chats of a batch",
-        holds(SAID),
-    ),
-    told(
-        "LangSmith: messages of LangChain",
-        chats(run("r1", LANGCHAIN, GENERATED), {"run_id": "r1", "key": "csat", "score": 3}),
-        "traces",
-        holds(SAID, 3),
-    ),
-    told(
-        "OpenTelemetry: spans and an evaluation",
-        chats(span("a", RATED, **LONG)),
-        "traces of OpenTelemetry",
-        holds(SAID, 4, id_="k1"),
-    ),
+        "2 of other chats of a batch", holds(SAID)),
+    told("LangSmith: messages of LangChain",
+        chats(run("r1", LANGCHAIN, GENERATED), {"run_id": "r1", "key": "csat", "score": 3}), "traces", holds(SAID, 3)),
+    told("OpenTelemetry: spans and an evaluation", chats(span("a", RATED, **LONG)), "traces of OpenTelemetry",
+        holds(SAID, 4, id_="k1")),
     told(
         "OpenInference: keys with numbers",
         chats(
@@ -683,7 +524,7 @@ TRACES = [
         "traces",
         holds(SAID, id_="s9"),
     ),
-]
+]  # fmt: skip
 REFUSED = [
     refused(fault, chats(*found, options=options), says)
     for fault, found, options, says in (
@@ -694,26 +535,14 @@ REFUSED = [
         ("a score that no message has", [chat()], (*SCALE, "score=messages.stars"), "no message has it"),
         ("messages' scores without a scale", [chat(ANSWER | {"stars": 5})], ("score=messages.stars",), "have no scale"),
         ("a trace without words", [run("r1", {}, {})], (), "no call in it holds words"),
-        (
-            "a trace without such a score",
-            [run("r1", {"messages": [ASK]}, "Six.")],
-            ("score=csat",),
-            "no score of this name",
-        ),
-        (
-            "traces without a scale",
-            [run("r1", {"messages": [ASK]}, "Six.", feedback_stats={"csat": {"avg": 4}})],
-            (),
-            "no scale",
-        ),
-        (
-            "a trace of strange roles",
-            [run("r1", {"messages": [{"role": "boss", "content": "x"}]}, "y")],
-            (),
-            "role 'boss'",
-        ),
+        ("a trace without such a score", [run("r1", {"messages": [ASK]}, "Six.")], ("score=csat",),
+         "no score of this name"),
+        ("traces without a scale", [run("r1", {"messages": [ASK]}, "Six.", feedback_stats={"csat": {"avg": 4}})], (),
+         "no scale"),
+        ("a trace of strange roles", [run("r1", {"messages": [{"role": "boss", "content": "x"}]}, "y")], (),
+         "role 'boss'"),
     )
-]
+]  # fmt: skip
 MORE_TRACES = [
     told(
         "Langfuse: texts of a table in quotes",
@@ -735,12 +564,9 @@ MORE_TRACES = [
         "2 repeat",
         holds(SAID + MORE),
     ),
-    told(
-        "OpenTelemetry: two chats in one trace",
-        chats(span("a", **LONG), span("b", **LONG | {"gen_ai.conversation.id": "k2"}), options=()),
-        "chats +2 +2",
-        holds(SAID, id_="k1"),
-    ),
+    told("OpenTelemetry: two chats in one trace",
+        chats(span("a", **LONG), span("b", **LONG | {"gen_ai.conversation.id": "k2"}), options=()), "chats +2 +2",
+        holds(SAID, id_="k1")),
     told(
         "OpenTelemetry: OpenLLMetry's name of a session",
         chats(
@@ -750,12 +576,9 @@ MORE_TRACES = [
         "traces",
         holds(SAID, id_="s7"),
     ),
-    told(
-        "Langfuse: no times",
+    told("Langfuse: no times",
         langfuse(observation("t1", [ASK], ANSWER, start_time=None), observation("t2", HISTORY, "Closed."), options=()),
-        "do not say when they began",
-        holds(SAID + MORE),
-    ),
+        "do not say when they began", holds(SAID + MORE)),
     told(
         "Langfuse: an answer that was edited",
         langfuse(
@@ -816,11 +639,9 @@ MORE_TRACES = [
         "1 calls inside other calls",
         holds(SAID, 4),
     ),
-    recovered(
-        "LangSmith: runs in a run that are no list",
+    recovered("LangSmith: runs in a run that are no list",
         chats(run("r1", {"messages": [ASK]}, {"output": "Until six."}, child_runs=3), options=()),
-        holds(SAID, id_="t1"),
-    ),
+        holds(SAID, id_="t1")),
     told(
         "LangSmith: Parquet",
         parquet(
@@ -837,5 +658,5 @@ MORE_TRACES = [
         "traces of LangSmith",
         holds(SAID, id_="k2"),
     ),
-]
+]  # fmt: skip
 ROWS = [*MESSAGES, *KEYS, *SCALES, *TABLES, *TRACES, *MORE_TRACES, *REFUSED]
