@@ -39,8 +39,9 @@ def face(single=((6.0, 6.5),), smiles=((1.0, 2.0), (7.0, 7.5))):
 
 
 def test_every_kind_with_person_times_and_strength():
-    events = session_events(SESSION, {"bob": face(), "ann": None})
+    events = session_events(SESSION, {"bob": face(), "ann": None}, {"ann": [(8.0, 9.0)]})
     assert [(e.person, e.kind, round(e.start_s, 2), round(e.end_s, 2)) for e in events] == [
+        ("ann", "laughter", 8.0, 9.0),
         ("bob", "backchannel", 2.0, 2.4),
         ("bob", "blink", 3.0, 3.2),
         ("bob", "nod_single", 6.0, 6.5),
@@ -73,7 +74,7 @@ def test_a_smile_ends_where_the_face_is_not_seen():
 
 def test_what_a_corpus_has_goes_before():
     given = Session("s", SESSION.turns, events=(Event("ann", "backchannel", 8.0, 8.2, 2.0, "yeah yeah"),))
-    kinds = [(e.person, e.kind) for e in session_events(given, {}) if e.kind == "backchannel"]
+    kinds = [(e.person, e.kind) for e in session_events(given, {}, {}) if e.kind == "backchannel"]
     assert kinds == [("ann", "backchannel")]
 
 
