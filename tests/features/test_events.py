@@ -8,6 +8,9 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.session import Event, Session, Turn
+from apportion.decompose.methods import METHODS
+from apportion.decompose.session_methods.llm_requests import session_requests
+from apportion.decompose.settings import DecomposeSettings
 from apportion.features.events import session_events
 from apportion.features.extract import extract_session
 from apportion.features.face.face_features import FaceMeasures
@@ -93,10 +96,18 @@ def test_backchannels_of_a_corpus_without_recordings_reach_table_counts_and_word
         }
         counts = {row["turn"] for row in means.to_pylist() if row["feature"] == "backchannels" and row["mean"] == 1.0}
         assert counts == set(heard)
-        described = describe_session(session, means, DescriptorSettings()).to_pylist()
-        assert {(row["turn"], row["window"], row["text"]) for row in described} == {
+        described = describe_session(session, means, DescriptorSettings())
+        assert {(row["turn"], row["window"], row["text"]) for row in described.to_pylist()} == {
             (turn, "during", "says mhm") for turn in heard
         }
+        asked = [
+            request.messages[-1].content
+            for request, meta in session_requests(
+                METHODS["llm-multimodal"], session, None, described, DecomposeSettings()
+            )
+            if set(meta.turns) & set(heard)
+        ]
+        assert asked and all("says mhm" in text and "measured" not in text for text in asked)
         for stage in (FEATURES, DESCRIBE):
             assert stage.applies(None, None, session)
         timed, untimed = replace(session, events=()), Session(one.id, (Turn(0, "a", "x"),))
