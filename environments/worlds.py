@@ -15,9 +15,9 @@ class World:
     ``name``: As in commands and logs. ``title``: What is played, in a line. ``simulator``: The place of what restores
     its sessions, an `apportion.environments.episode_restorer.Simulator`. ``game``: The place of its
     `apportion.environments.deduction.games.GameKind` (rules' options, environment, agents), if it is a game of hidden
-    roles; its commands are made of it. ``choice``: The place of its
-    `apportion.environments.simulation.Simulation`, if it is none. ``reward``: The dimension of its outcome that is rewarded where nobody says another. ``commands``: Which of
-    `COMMANDS` know it.
+    roles; its commands are made of it. ``choice``: The place of its `apportion.environments.simulation.Simulation`, if
+    it is none. ``reward``: The dimension of its outcome that is rewarded where nobody says another. ``commands``: Which
+    of `COMMANDS` know it.
     """
 
     name: str

@@ -126,6 +126,12 @@ class SeatedEpisode:
             raise InputError(f"{self.game.kind}: nobody is asked any more: it is over; begin anew")
         return Observation(self.game, self.asked)
 
+    @property
+    def instructions(self) -> str:
+        """What a language model is told before it plays: what it is for, and how an act is written as JSON."""
+        form = format_of(self.game.kind)
+        return form.prompts.messages(form.styles[0], {"situation": "", "legal": ""})[0].content
+
     def act(self, given: Given) -> str | None:
         """Let the asked agent act, and play on to where somebody is asked; why it was no act, and what was done then.
 
@@ -190,7 +196,7 @@ class SeatedEpisode:
 
     def _set(self, game: Environment, own: tuple[str, ...]) -> None:
         self.game, self.own = game, own
-        self._failed = 0
+        self._failed: int = 0
         self._chosen: dict[str, Action] = {}
         self._told: dict[str, list[str]] = {}
         self._before: dict[str, list[float | None]] = {name: [] for name in own}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from typing import Any, Protocol
+from unittest.mock import patch
 
 from apportion.environments.agents.agent import Agent, ScriptedAgent
 from apportion.environments.deduction.avalon.game import Avalon
@@ -221,7 +222,87 @@ class Cycle:
         return self.env._episode
 
 
-DOORS: dict[str, Any] = {"tool": Tool, "gymnasium": Single, "pettingzoo": Cycle}
+@dataclass
+class Server:
+    """OpenEnv's, without the server around it."""
+
+    tasks: Sequence[Environment]
+    other: Agent
+    reward: str
+    paid: float | None = None
+
+    def begin(self, task: int, seat: int, seed: int) -> str:
+        from apportion.environments.wrappers import openenv
+        from apportion.environments.wrappers.world_tasks import WorldTasks, world_tasks
+
+        kind = self.tasks[0].kind
+        here = WorldTasks(tuple(self.tasks), world_tasks(kind).roster, self.reward)
+        self.env = openenv.WorldsEnvironment({kind: {"other": self.other}})
+        with patch.object(openenv, "world_tasks", lambda world: here):
+            return self._told(self.env.reset(seed=seed, task=task, seats=[seat]))
+
+    def draw(self, draws: Random) -> Mapping[str, str]:
+        return drawn_act(self.episode.game, self.episode.own[0], draws)
+
+    def act(self, act: Mapping[str, str]) -> str:
+        from apportion.environments.wrappers.openenv import WorldAction
+
+        return self._told(self.env.step(WorldAction(**act)))
+
+    def _told(self, observation: Any) -> str:
+        self.paid = observation.reward
+        return observation.model_dump_json() + self.env.state.model_dump_json()
+
+    @property
+    def episode(self) -> SeatedEpisode:
+        return self.env.episode
+
+
+@dataclass
+class Arena:
+    """TextArena's: nothing but words, and the test plays the other seats, too."""
+
+    tasks: Sequence[Environment]
+    other: Agent
+    reward: str
+
+    def begin(self, task: int, seat: int, seed: int) -> str:
+        from apportion.environments.wrappers.textarena import WorldGame
+
+        self.env = WorldGame(self.tasks[0].kind, task=task)
+        self.env._episode = SeatedEpisode(self.tasks, (), self.reward)
+        self.env.reset(len(self.tasks[task].agents), seed)
+        self.own, self.seen = seat, []
+        return self._told()
+
+    def draw(self, draws: Random) -> Mapping[str, str]:
+        return drawn_act(self.episode.game, self.episode.own[self.own], draws)
+
+    def act(self, act: Mapping[str, str]) -> str:
+        game = self.episode.game
+        self.env.step(words_of(game, game.agents[self.own], act))
+        return self._told()
+
+    def _told(self) -> str:
+        while not self.env.state.done:
+            player, told = self.env.get_observation()
+            if player == self.own:
+                self.seen += told
+                break
+            self.episode.act(self.other.act(self.episode.view))
+            self.env._tell()
+        return repr(self.seen)
+
+    @property
+    def episode(self) -> SeatedEpisode:
+        return self.env._episode
+
+    @property
+    def paid(self) -> float | None:
+        return (self.env.close()[0] or {}).get(self.own)
+
+
+DOORS: dict[str, Any] = {"tool": Tool, "gymnasium": Single, "pettingzoo": Cycle, "openenv": Server, "textarena": Arena}
 
 
 @dataclass
