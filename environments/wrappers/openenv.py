@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import SystemRandom
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
@@ -34,6 +34,7 @@ except ImportError as error:
     raise ImportError(f"{error}. Install it with `pip install 'openenv>=0.10,<0.11'`.") from None
 
 HOST, PORT, MOST_SESSIONS = "127.0.0.1", 8000, 64
+_Thing = TypeVar("_Thing")
 Others = Mapping[str, Mapping[str, Agent]]
 """By world and name, who can have the other seats."""
 
@@ -89,16 +90,11 @@ class WorldsEnvironment(Environment):  # type: ignore[misc]
     ) -> WorldObservation:
         """Begin an episode. Raises InputError: there is no such world, task, seat or agent."""
         world = world or next(iter(self._others))
-        if world not in self._others:
-            raise InputError(f"world {world!r}: this server has {', '.join(self._others)}")
-        there, tasks = self._others[world], world_tasks(world)
-        for name in others:
-            if name not in there:
-                raise InputError(f"others {name!r}: this server has {', '.join(there)} for {world}; start it with more")
-        sitting = [there[name] for name in others or list(there)[:1]]
-        seed = SystemRandom().getrandbits(31) if seed is None else seed
+        there = _of("world", world, self._others)
+        sitting = [_of(f"others of {world}", name, there) for name in others or list(there)[:1]]
+        tasks = world_tasks(world)
         self.episode = SeatedEpisode(tasks.environments, sitting, tasks.reward)
-        self.episode.begin(task, seats, seed)
+        self.episode.begin(task, seats, SystemRandom().getrandbits(31) if seed is None else seed)
         self._state = WorldState(episode_id=episode_id, world=world, task=task, seats=tuple(seats))
         return self._observed(None)
 
@@ -124,36 +120,28 @@ class WorldsEnvironment(Environment):  # type: ignore[misc]
     def _observed(self, problem: str | None) -> WorldObservation:
         episode = self.episode
         assert episode is not None
-        if (agent := episode.asked) is not None:
+        agent, problem = episode.asked, problem or ""
+        if agent is not None:
             legal = episode.game.legal(agent)
-            return WorldObservation(agent=agent, text=episode.news(agent), legal=legal, problem=problem or "")
-        first = episode.own[0]
-        told = {
-            name: {"reward": episode.reward(name), "outcome": episode.outcome(name), "credit": episode.credit(name)}
-            for name in episode.own
-        }
-        return WorldObservation(
-            agent="",
-            text=episode.news(first),
-            problem=problem or "",
-            done=True,
-            reward=episode.reward(first),
-            metadata={"seats": told, "seed": episode.game.seed},
-        )
+            return WorldObservation(agent=agent, text=episode.news(agent), legal=legal, problem=problem)
+        told = {"seats": {name: episode.ending(name) for name in episode.own}, "seed": episode.game.seed}
+        first, news = episode.own[0], episode.news(episode.own[0])
+        reward = episode.reward(first)
+        return WorldObservation(agent="", text=news, problem=problem, done=True, reward=reward, metadata=told)
+
+
+def _of(what: str, name: str, there: Mapping[str, _Thing]) -> _Thing:
+    if name not in there:
+        raise InputError(f"{what}: no {name!r}; this server has {', '.join(there)}")
+    return there[name]
 
 
 def application(others: Others, sessions: int = MOST_SESSIONS) -> Any:
     """The server, as an ASGI application. Raises InputError: no world has anybody for its other seats."""
     if not others:
         raise InputError("no world to serve: none has an agent of these names")
-    return create_app(
-        lambda: WorldsEnvironment(others),
-        WorldAction,
-        WorldObservation,
-        env_name="apportion",
-        max_concurrent_envs=sessions,
-        state_cls=WorldState,
-    )
+    how = {"env_name": "apportion", "max_concurrent_envs": sessions, "state_cls": WorldState}
+    return create_app(lambda: WorldsEnvironment(others), WorldAction, WorldObservation, **how)
 
 
 def others_called(names: Sequence[str], chosen: ModelSpec, cache: Path, stack: ExitStack) -> Others:

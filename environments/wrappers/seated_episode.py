@@ -190,6 +190,10 @@ class SeatedEpisode:
         values = [*self._before[agent], self.reward(agent)]
         return [None if before is None or after is None else after - before for before, after in pairwise(values)]
 
+    def ending(self, agent: str) -> dict[str, Any]:
+        """What a door tells of an agent at the end, as JSON: ``reward``, ``outcome`` and ``credit``."""
+        return {"reward": self.reward(agent), "outcome": self.outcome(agent), "credit": self.credit(agent)}
+
     def _value(self, agent: str, known: Outcome) -> float | None:
         scales = self.game.scales()
         return self._reward({name: scales.get(name, (0.0,))[0] if v is None else v for name, v in known.items()})

@@ -18,7 +18,7 @@ class SinglePlayer(gymnasium.Env):  # type: ignore[misc]
 
     Observations, actions and what becomes of those that the rules do not allow are as of
     `apportion.environments.wrappers.aec.AEC`. The reward comes at the end, 0 where it is not known;
-    ``info["outcome"]`` and ``info["credit"]`` (`SeatedEpisode.credit`) say more.
+    ``info`` has `SeatedEpisode.ending` then.
 
     ``episode``: What is played with whom, as `WorldTasks.seated` makes it; belongs to this object from here on. Raises
     InputError: its environments have other kinds of acts than each other.
@@ -58,8 +58,8 @@ class SinglePlayer(gymnasium.Env):  # type: ignore[misc]
         over = self.episode.asked is None
         (own,) = self.episode.own
         if over:
-            info |= {"outcome": self.episode.outcome(own), "credit": self.episode.credit(own)}
-        return self._observed(), float(self.episode.reward(own) or 0.0) if over else 0.0, over, False, info
+            info |= self.episode.ending(own)
+        return self._observed(), float(info.get("reward") or 0.0), over, False, info
 
     def _observed(self) -> dict[str, Any]:
         (own,) = self.episode.own

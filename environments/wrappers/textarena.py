@@ -51,14 +51,12 @@ class WorldGame(ta.Env):  # type: ignore[misc]
         """Do an act, and play on to where a player is asked."""
         player = self.state.current_player_id
         problem = self._episode.act(action)
-        info = self.state.game_info[player]
-        info["turn_count"] += 1
+        self.state.game_info[player]["turn_count"] += 1
         if problem is not None:
             self.state.step_info = {"problem": problem}
             self.state.add_observation(problem, ta.ObservationType.GAME_ADMIN, to_id=player)
         self._tell()
-        done, told = self.state.step()
-        return done, told
+        return tuple(self.state.step())  # type: ignore[return-value]
 
     def _tell(self) -> None:
         episode, asked = self._episode, self._episode.asked
@@ -70,11 +68,9 @@ class WorldGame(ta.Env):  # type: ignore[misc]
         self.state.done = True
         self.state.rewards = {player: episode.reward(name) or 0.0 for player, name in enumerate(episode.own)}
         for player, name in enumerate(episode.own):
-            self.state.game_info[player] |= {
-                "invalid_move": any(move.agent == name and move.act.stands for s in episode.game.steps for move in s),
-                "outcome": episode.outcome(name),
-                "credit": episode.credit(name),
-            }
+            self.state.game_info[player] |= episode.ending(name)
+            stands = any(move.agent == name and move.act.stands for step in episode.game.steps for move in step)
+            self.state.game_info[player]["invalid_move"] = stands
 
 
 class TextArenaGame(Environment):

@@ -106,11 +106,11 @@ class WorldEnv(vf.Env[WorldEnvConfig]):  # type: ignore[misc]
 
 
 def _record(trace: Any, episode: SeatedEpisode, name: str) -> None:
-    reward, credit = episode.reward(name), episode.credit(name)
-    trace.info |= {"seat": name, "outcome": episode.outcome(name), "credit": credit}
-    if reward is not None:
-        trace.record_reward("outcome", reward)
-    for turn, value in enumerate(credit):
+    ending = episode.ending(name)
+    trace.info |= {"seat": name, **ending}
+    if ending["reward"] is not None:
+        trace.record_reward("outcome", ending["reward"])
+    for turn, value in enumerate(ending["credit"]):
         if value is not None:
             trace.record_reward(f"turn_{turn}", value, 0.0)
 

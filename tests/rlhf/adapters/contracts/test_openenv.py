@@ -90,9 +90,9 @@ def test_sessions_beside_each_other_replay_by_their_seed_and_the_validator_passe
 
 async def refused(address):
     async with GenericEnvClient(base_url=f"ws://{address}") as client:
-        with pytest.raises(RuntimeError, match="world 'chess': this server has sotopia"):
+        with pytest.raises(RuntimeError, match="world: no 'chess'; this server has sotopia"):
             await client.reset(world="chess")
-        with pytest.raises(RuntimeError, match="others 'recorded@/etc/passwd': this server has claims for onuw"):
+        with pytest.raises(RuntimeError, match="others of onuw: no 'recorded@/etc/passwd'; this server has claims"):
             await client.reset(world="onuw", others=["recorded@/etc/passwd"])
 
 

@@ -98,12 +98,16 @@ def test_each_seat_has_a_trace_with_its_outcome_and_each_turn_s_credit(package, 
 
 
 def test_scripts_have_the_other_seats_and_who_plays_by_no_rules_has_the_least(package):
-    played, requests = episode("negotiation", lambda body: streamed("Mumble."), others="fair")
+    played, requests = episode("onuw", lambda body: streamed('{"act": "fly"}'), others="random")
     (trace,) = played.traces
     assert played.ok and trace.agent.name == "player" and trace.reward == 0.0
+    assert trace.info["credit"][-1] == 0.0 and len(requests) % 3 == 0
     assert "Not allowed" in requests[1]["messages"][-1]["content"]
-    again, _ = episode("negotiation", lambda body: streamed("Mumble."), others="fair")
-    assert again.traces[0].info == trace.info
+
+
+def test_equal_tasks_replay(package):
+    (first,), (second,) = (episode("bargaining", sensible, others="fair")[0].traces for _ in range(2))
+    assert first.info == second.info
 
 
 def test_a_limit_is_no_act_and_a_model_that_cannot_be_asked_has_no_outcome(package):
