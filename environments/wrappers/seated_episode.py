@@ -85,7 +85,7 @@ class SeatedEpisode:
                 raise InputError(f"{one.kind}: no dimension {reward!r} to reward; there are {there}")
         self.environments, self._others = tuple(environments), tuple(others)
         self._reward = reward if callable(reward) else lambda outcome: outcome[reward]
-        self._attempts, self._most_unusable = attempts, most_unusable
+        self._attempts, self._most_unusable, self._failed = attempts, most_unusable, 0
         self._set(self.environments[0].clone(), ())
 
     def begin(self, task: int = 0, seats: Sequence[int] = (0,), seed: int | str = 0) -> None:
@@ -200,7 +200,7 @@ class SeatedEpisode:
 
     def _set(self, game: Environment, own: tuple[str, ...]) -> None:
         self.game, self.own = game, own
-        self._failed: int = 0
+        self._failed = 0
         self._chosen: dict[str, Action] = {}
         self._told: dict[str, list[str]] = {}
         self._before: dict[str, list[float | None]] = {name: [] for name in own}

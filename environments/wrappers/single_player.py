@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
-
 from apportion.environments.actions import Action
 from apportion.environments.wrappers.aec import ActionSpace, check_action, observations, observed
 from apportion.environments.wrappers.seated_episode import SeatedEpisode
 from apportion.foundation.errors import InputError
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise ImportError(f"{error}. Install it with `pip install 'apportion[pettingzoo]'`.") from None
 
 
 class SinglePlayer(gymnasium.Env):  # type: ignore[misc]

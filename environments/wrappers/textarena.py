@@ -56,7 +56,8 @@ class WorldGame(ta.Env):  # type: ignore[misc]
             self.state.step_info = {"problem": problem}
             self.state.add_observation(problem, ta.ObservationType.GAME_ADMIN, to_id=player)
         self._tell()
-        return tuple(self.state.step())  # type: ignore[return-value]
+        done, info = self.state.step()
+        return done, info
 
     def _tell(self) -> None:
         episode, asked = self._episode, self._episode.asked

@@ -206,9 +206,21 @@ def test_no_trainer_and_no_extra_is_imported_before_it_is_used() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_without_the_extra_it_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "apportion.environments.wrappers.aec", raising=False)
-    for name in ("gymnasium", "pettingzoo"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"Install it with `pip install 'apportion\[pettingzoo\]'`"):
+FOREIGN = {
+    "aec": r"'apportion\[pettingzoo\]'",
+    "openenv": "'openenv>=0.10,<0.11'",
+    "textarena": "'textarena>=0.7.4,<0.8'",
+    "verifiers": "'verifiers>=0.4,<0.5'",
+}
+
+
+@pytest.mark.parametrize(("module", "asked"), [*FOREIGN.items(), ("single_player", FOREIGN["aec"])])
+def test_without_the_package_it_is_told_how_to_install_it(module: str, asked: str, monkeypatch) -> None:
+    monkeypatch.delitem(sys.modules, f"apportion.environments.wrappers.{module}", raising=False)
+    if module == "single_player":
+        pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed")
         import_module("apportion.environments.wrappers.aec")
+    for name in ("gymnasium", "pettingzoo", "openenv", "textarena", "verifiers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=f"Install it with `pip install {asked}`"):
+        import_module(f"apportion.environments.wrappers.{module}")

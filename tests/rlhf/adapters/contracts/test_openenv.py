@@ -19,6 +19,7 @@ from apportion.environments.wrappers.openenv import WorldAction, WorldsEnvironme
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from tests.environments.wrappers.conformance import EVERY, TESTS, every_world, reaches_every_kind
+from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.viewer.study.test_serve import free_port
 
 pytestmark = pytest.mark.trainers
@@ -94,6 +95,21 @@ async def refused(address):
             await client.reset(world="chess")
         with pytest.raises(RuntimeError, match="others of onuw: no 'recorded@/etc/passwd'; this server has claims"):
             await client.reset(world="onuw", others=["recorded@/etc/passwd"])
+
+
+def test_language_models_have_the_other_seats_of_every_world(tmp_path):
+    """All of them ask through one file of kept replies."""
+    with serving(OpenAIServer(answer=lambda body: completion("No act."))) as server, ExitStack() as stack:
+        chosen = ModelSpec(model="m", base_url=server.url)
+        others = others_called(["base"], chosen, tmp_path / "replies.sqlite", stack)
+        assert list(others) == EVERY
+        for world in ("negotiation", "onuw"):
+            session = WorldsEnvironment(others)
+            seen = session.reset(seed=1, world=world)
+            while not seen.done:
+                seen = session.step(WorldAction(kind="fly"))
+            assert seen.reward == 0.0 and all(move.act.stands for step in session.episode.game.steps for move in step)
+        assert server.requests
 
 
 def test_what_cannot_be_served_is_told(tmp_path, capsys):
