@@ -73,6 +73,10 @@ class Observation:
         """The act that words are (`Environment.meant`)."""
         return self._environment.meant(self.agent, text)
 
+    def in_words(self, kind: str, text: str) -> Action:
+        """The act that a kind and words alone are (`Environment.in_words`)."""
+        return self._environment.in_words(self.agent, kind, text)
+
     @property
     def legal(self) -> tuple[str, ...]:
         """Kinds of acts that are allowed."""

@@ -12,6 +12,7 @@ from apportion.environments.actions import AgentAction
 from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Action, Environment, Observation
+from apportion.environments.wrappers.seated_episode import MOST_DRAWS
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
 from apportion.rlhf.sampling.live_credit import LiveCredit
@@ -30,8 +31,6 @@ _Key = tuple[str, tuple[str, ...]]
 
 UNHEARD = "(Nothing is heard.)"
 """What stands for acts of the others that nobody hears."""
-MOST_DRAWS = 50
-"""How often a start is drawn anew in which the policy is never asked, as somebody who dies in the first night."""
 
 
 @dataclass(frozen=True)
