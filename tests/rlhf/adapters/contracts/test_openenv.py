@@ -14,8 +14,8 @@ pytest.importorskip("openenv", reason="needs the trainers' environment: `make te
 from openenv.cli._validation import validate_running_environment
 from openenv.core import GenericEnvClient
 
-from apportion.environments.agents.agent import RandomLegalAgent
 from apportion.environments.wrappers.openenv import WorldAction, WorldsEnvironment, application, main, others_called
+from apportion.environments.wrappers.world_tasks import world_tasks
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import ModelSpec
 from tests.environments.wrappers.conformance import EVERY, TESTS, every_world, reaches_every_kind
@@ -122,7 +122,7 @@ def test_what_cannot_be_served_is_told(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["--with", "nobody"])
     assert "plays no world" in capsys.readouterr().err
-    session = WorldsEnvironment({"onuw": {"random": RandomLegalAgent()}})
+    session = WorldsEnvironment({"onuw": {"random": world_tasks("onuw").roster.scripted("random")}})
     with pytest.raises(InputError, match="no episode: send a reset first"):
         session.step(WorldAction(text="hello"))
     first = session.reset()
