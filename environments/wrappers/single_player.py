@@ -29,7 +29,7 @@ class SinglePlayer(gymnasium.Env):  # type: ignore[misc]
     >>> from apportion.environments.wrappers.world_tasks import world_tasks
     >>> env = SinglePlayer(world_tasks("negotiation").seated(("fair",)))
     >>> env.reset(seed=1, options={"task": 3, "seat": 0})[0]["action_mask"].tolist()
-    [1, 0, 0, 0, 0, 0]
+    [1, 1, 1, 1, 1, 0]
     """
 
     metadata: Mapping[str, Any] = {"render_modes": []}

@@ -58,8 +58,9 @@ def find_bouts(track: Track) -> list[Bout]:
     for row in _rows(_decibels(mel.sum(axis=0, dtype=np.float64))):
         half = max(SMOOTH, int(np.median(np.diff(row))) // 2)
         if _likeness(levels, row, half) >= ALIKE and _voiced(sound, np.array(row) * step_s) >= VOICED:
-            first_s, last_s = (track.start_s + frame * step_s for frame in (row[0] - half, row[-1] + half))
-            found.append(((max(track.start_s, first_s), last_s), track.start_s + np.array(row) * step_s))
+            ends_s = np.clip(np.array([row[0] - half, row[-1] + half]) * step_s, 0.0, track.duration_s)
+            first_s, last_s = (track.start_s + ends_s).tolist()
+            found.append(((first_s, last_s), track.start_s + np.array(row) * step_s))
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol, runtime_checkable
 
-from apportion.environments.actions import AgentAction
+from apportion.environments.actions import AgentAction, unusable_of
 from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Action, Environment, Observation
@@ -82,7 +82,7 @@ class EnvironmentPartner:
 
     ``others``: who has the other seats, drawn for each where there are several; None is the policy itself, as it is at
     the time. ``dimension``: of the outcome, what is watched, and paid by `apportion.rlhf.training.outcome`.
-    ``most_unusable``: the share of the policy's acts that may be unusable before an episode is worth the least.
+    ``most_unusable``: the share of a seat's acts that may be unusable before an episode is worth the least.
     ``history_text``: how the scorer writes a history. ``at_once``: how many acts of ``others`` are waited for at once,
     where each costs time. ``credit``: what each turn of an episode has brought, where that is paid.
     """
@@ -167,12 +167,13 @@ class EnvironmentPartner:
         """What the policy has come to after ``replies``, of which so many were ``unusable``.
 
         Its score is what the rules say of the watched dimension then; the least that there is where they say nothing
-        before the end, or where too many acts were none.
+        before the end, or where too many acts of any seat were none: who beats nobody has not won.
         """
         played = self._kept[context.session_id, tuple(replies)]
         value = played.game.outcome()[played.agent].get(self._dimension)
         least, _ = played.game.scales().get(self._dimension, (0.0, 0.0))
-        garbage = unusable > self._most_unusable * len(replies)
+        acts = {**unusable_of(played.game.steps), played.agent: (unusable, len(replies))}
+        garbage = any(stand > self._most_unusable * of_seat for stand, of_seat in acts.values())
         score = least if value is None or garbage else value
         role, credits = played.game.role(played.agent), self._credits(played, context.session_id, replies, score)
         return StopReason(value, played.game.over, len(replies), unusable, score, role, credits)

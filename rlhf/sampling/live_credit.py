@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from apportion.decompose.shapley.values import default_budget
 from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Environment
@@ -75,15 +76,17 @@ class CreditSettings(OutcomeWeight):
                 f"reward_settings.budget is for by = {SAVOIR!r}; {EXPECTED} plays n + 1 states; take it out"
             )
         most = played.acts_of_others  # Of two who take turns, as many as one's own.
-        if self.budget is not None and self.budget < min(2**most, 2 * most + 2):
+        budget, least = self.budget or default_budget(most), min(2**most, 2 * most + 2)
+        if self.by == SAVOIR and budget < least:
             raise InputError(
-                f"reward_settings.budget = {self.budget} does not tell {most} turns apart, which takes "
-                f"{min(2**most, 2 * most + 2)} histories; raise it, or lower environment_settings.most_acts"
+                f"reward_settings.budget = {budget} does not tell {most} turns apart, which takes {least} histories; "
+                "raise it, or lower environment_settings.most_acts"
             )
         name: str = self.player or played.other
-        names = played.AGENTS.registry.names()
-        if name.partition("@")[0] not in names or name.partition("@")[0] in NO_SCRIPTS:
-            others = [*NO_SCRIPTS, *(one.partition("@")[0] for one in played.AGENTS.made_of)]
+        names, others = played.AGENTS.registry.names(), [*NO_SCRIPTS]
+        others += [one.partition("@")[0] for one in played.AGENTS.made_of]
+        kind = name.partition("@")[0]
+        if kind not in names or kind in NO_SCRIPTS or name in others:
             raise InputError(
                 f"reward = 'credit' is played on by a script, and {name!r} is none: set reward_settings.player to one "
                 f"of {', '.join(one for one in names if one not in others)}, or take reward = 'outcome'"

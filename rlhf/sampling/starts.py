@@ -82,7 +82,7 @@ class Starts(Settings):
         default=MOST_UNUSABLE,
         ge=0,
         le=1,
-        description="share of the policy's acts that may be unusable; an episode with more is paid the least",
+        description="share of a seat's acts that may be unusable; an episode with more is paid the least",
     )
     llm: LLMSettings = Field(
         default=LLMSettings(temperature=TEMPERATURE), description="the language model of the other side"

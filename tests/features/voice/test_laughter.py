@@ -53,6 +53,12 @@ def test_a_row_of_like_bursts_is_a_bout_where_it_sounds(apart_s: float):
     assert np.diff(bursts_s) == pytest.approx(apart_s, abs=0.03) and len(bursts_s) == 6
 
 
+def test_a_bout_ends_with_the_recording():
+    sound = np.r_[in_room(laugh())[:RATE], laugh()[: -round(0.03 * RATE)]]
+    ((span, _),) = find_bouts(track(sound, start_s=3.0))
+    assert span[1] <= 3.0 + len(sound) / RATE
+
+
 @pytest.mark.parametrize(
     ("sound", "why"),
     [

@@ -253,6 +253,11 @@ def test_a_stopped_training_by_shapley_values_and_baselines_goes_on_to_the_same(
         ({"environment_settings": {"other": "fair,greedy"}}, "'fair,greedy' is none: set reward_settings.player"),
         ({"environment_settings": {"other": "base@model"}}, "'base@model' is none: set"),
         ({"reward_settings": {"player": "smollm2"}}, "'smollm2' is none: set reward_settings.player"),
+        ({"reward_settings": {"player": "learned"}}, "'learned' is none: set reward_settings.player"),
+        (
+            {"reward_settings": {"by": "savoir", "player": "fair"}, "environment_settings": {"most_acts": 400}},
+            "budget = 200 does not tell 200 turns apart, which takes 402",
+        ),
         ({"reward_settings": {"player": "learned@x"}}, "'credit': player = 'learned@x': String should match"),
         (
             {"environment": "avalon", "reward_settings": {"by": "savoir"}},

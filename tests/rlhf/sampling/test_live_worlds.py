@@ -88,6 +88,19 @@ def test_garbage_is_worth_the_least_and_a_model_s_json_is_read_as_its(world) -> 
     assert ending.score == played.game.scales()[settings_of(world).outcome][0] and ending.turns == len(replies)
 
 
+@pytest.mark.parametrize("world", ["casino", "bargaining", "werewolf"])
+def test_who_beats_seats_that_do_no_acts_has_not_won(world) -> None:
+    partner, starts, contexts, _ = begun(world, most=0.25)
+    game, watched = partner._kept[starts[0].name, ()].game, settings_of(world).outcome
+    least, most = game.scales()[watched]
+    game.outcome = lambda: {agent: {watched: most} for agent in game.agents}
+    game.steps.clear()
+    assert partner.ending(contexts[0], []).score == most
+    other = next(agent for agent in game.agents if agent != starts[0].agent)
+    game.steps.append((AgentAction(other, Action("none", data={UNUSABLE: "mumbled"})),))
+    assert partner.ending(contexts[0], []).score == least
+
+
 def test_a_prompt_has_nothing_but_what_its_seat_may_know() -> None:
     """With other hidden values the policy reads the same."""
     partner, starts, contexts, _ = begun("negotiation", other="random", games=1)
