@@ -14,9 +14,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
 from random import SystemRandom
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -29,11 +31,23 @@ from apportion.llm_client.model_spec import ModelSpec
 
 try:
     from openenv.core.env_server import Action, Environment, Observation, State, create_app
-    from openenv.core.env_server.types import EnvironmentMetadata
+    from openenv.core.env_server.types import ConcurrencyConfig, EnvironmentMetadata
+    from starlette.datastructures import Headers
+    from starlette.responses import PlainTextResponse
 except ImportError as error:
     raise ImportError(f"{error}. Install it with `pip install 'openenv>=0.10,<0.11'`.") from None
 
 HOST, PORT, MOST_SESSIONS = "127.0.0.1", 8000, 64
+SESSION_S = 3600.0
+"""After how many seconds without a request a session is ended, s: one that nobody closes would keep its place."""
+TAKEN: Mapping[str, tuple[type, bool, str]] = {
+    "world": (str, False, "the name of a world"),
+    "task": (int, False, "a number from 0"),
+    "seats": (int, True, "a list of numbers from 0"),
+    "others": (str, True, "a list of agents' names"),
+}
+"""Of what a caller may name: its type, whether it is a list of them, and how that is told."""
+WITH = "who can have the other seats, with commas: scripts, a package's agents and prompts, by name or NAME@WHAT"
 _Thing = TypeVar("_Thing")
 Others = Mapping[str, Mapping[str, Agent]]
 """By world and name, who can have the other seats."""
@@ -88,13 +102,18 @@ class WorldsEnvironment(Environment):  # type: ignore[misc]
         others: Sequence[str] = (),
         **ignored: Any,
     ) -> WorldObservation:
-        """Begin an episode. Raises InputError: there is no such world, task, seat or agent."""
+        """Begin an episode; one that is refused leaves the last one as it is.
+
+        Raises InputError: there is no such world, task, seat or agent, or something is of another type.
+        """
+        _check_types(world=world, task=task, seats=seats, others=others)
         world = world or next(iter(self._others))
         there = _of("world", world, self._others)
         sitting = [_of(f"others of {world}", name, there) for name in others or list(there)[:1]]
         tasks = world_tasks(world)
-        self.episode = SeatedEpisode(tasks.environments, sitting, tasks.reward)
-        self.episode.begin(task, seats, SystemRandom().getrandbits(31) if seed is None else seed)
+        episode = SeatedEpisode(tasks.environments, sitting, tasks.reward)
+        episode.begin(task, seats, SystemRandom().getrandbits(31) if seed is None else seed)
+        self.episode = episode
         self._state = WorldState(episode_id=episode_id, world=world, task=task, seats=tuple(seats))
         return self._observed(None)
 
@@ -136,12 +155,59 @@ def _of(what: str, name: str, there: Mapping[str, _Thing]) -> _Thing:
     return there[name]
 
 
-def application(others: Others, sessions: int = MOST_SESSIONS) -> Any:
-    """The server, as an ASGI application. Raises InputError: no world has anybody for its other seats."""
+def _check_types(**given: Any) -> None:
+    """Raise InputError where JSON has brought another type than `WorldsEnvironment.reset` takes."""
+    for name, value in given.items():
+        kind, many, allowed = TAKEN[name]
+        if many and (isinstance(value, str) or not isinstance(value, Sequence)):
+            raise InputError(f"{name} {value!r:.200}: give {allowed}")
+        if not all(type(one) is kind for one in (value if many else [value])):
+            raise InputError(f"{name} {value!r:.200}: give {allowed}")
+
+
+class SameOrigin:
+    """The application, closed to pages of other sites: in the operator's browser they could spend the model's money.
+
+    A browser says by an Origin whose page asks; programs send none. Names other than ``host`` and localhost are no
+    server's own, since a stranger's name can be made to point here; an address in figures cannot.
+    """
+
+    def __init__(self, app: Any, host: str = HOST) -> None:
+        self.app, self.host = app, host
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """An ASGI request."""
+        if scope["type"] == "lifespan" or self._own(Headers(scope=scope)):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await PlainTextResponse("Another site's page may not ask this server.\n", 403)(scope, receive, send)
+
+    def _own(self, headers: Headers) -> bool:
+        origins, host = headers.getlist("origin"), headers.get("host", "")
+        if not origins:
+            return True
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            own = name in {self.host, "localhost"} or bool(ip_address(name))
+        except ValueError:
+            return False
+        return own and {f"http://{host}", f"https://{host}"}.issuperset(origins)
+
+
+def application(others: Others, sessions: int = MOST_SESSIONS, host: str = HOST) -> Any:
+    """The server, as an ASGI application; ``host``: a name that it is called by in browsers.
+
+    Raises InputError: no world has anybody for its other seats.
+    """
     if not others:
         raise InputError("no world to serve: none has an agent of these names")
-    how = {"env_name": "apportion", "max_concurrent_envs": sessions, "state_cls": WorldState}
-    return create_app(lambda: WorldsEnvironment(others), WorldAction, WorldObservation, **how)
+    limits = ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=SESSION_S)
+    how = {"env_name": "apportion", "concurrency_config": limits, "state_cls": WorldState}
+    app = create_app(lambda: WorldsEnvironment(others), WorldAction, WorldObservation, **how)
+    app.add_middleware(SameOrigin, host=host)
+    return app
 
 
 def others_called(names: Sequence[str], chosen: ModelSpec, cache: Path, stack: ExitStack) -> Others:
@@ -167,19 +233,21 @@ def main(given: Sequence[str] | None = None) -> None:
     import uvicorn
 
     parser = argparse.ArgumentParser("python -m apportion.environments.wrappers.openenv", description=__doc__)
-    parser.add_argument("--with", dest="names", default="random", help="agents of `world simulate`, with commas")
+    parser.add_argument("--with", dest="names", default="random", help=WITH)
     parser.add_argument("--host", default=HOST)
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--sessions", type=int, default=MOST_SESSIONS, help="at once, at most")
     for option in ("--model", "--base-url", "--allow-host"):
         parser.add_argument(option, help="the language model among them, as in `world simulate`")
+    parser.add_argument("--budget", type=float, help="US dollars that all replies ever kept in --cache may cost")
     parser.add_argument("--cache", type=Path, default=Path("replies.sqlite"), help="where its replies are kept")
     options = parser.parse_args(given)
-    chosen = ModelSpec(model=options.model, base_url=options.base_url, allow_host=options.allow_host)
+    asked = {name: getattr(options, name) for name in ("model", "base_url", "allow_host", "budget")}
+    chosen = ModelSpec(**asked)
     names = [name.strip() for name in options.names.split(",") if name.strip()]
     with ExitStack() as stack:
         try:
-            app = application(others_called(names, chosen, options.cache, stack), options.sessions)
+            app = application(others_called(names, chosen, options.cache, stack), options.sessions, options.host)
         except InputError as error:
             parser.error(str(error))
         uvicorn.run(app, host=options.host, port=options.port, log_level="warning")

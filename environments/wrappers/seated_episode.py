@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 from random import Random
 from typing import Any
 
-from apportion.environments.actions import MOST_UNUSABLE, UNUSABLE, unusable_of
+from apportion.environments.actions import MOST_UNUSABLE, TIMED_OUT, UNUSABLE, unusable_of
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import ATTEMPTS, read_act
 from apportion.environments.collect_episodes import MOST_STEPS
@@ -34,16 +34,23 @@ Reward = Callable[[Outcome], float | None]
 def read_given(view: Observation, given: Given) -> Action:
     """The act that is meant, if the rules allow it now; raises ReplyMistakeError that says why it is none."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
-        return read_act(ChatReply(given, "outside"), view, format_of(view.kind))
-    if isinstance(given, str):
+        act = read_act(ChatReply(given, "outside"), view, format_of(view.kind))
+    elif isinstance(given, str):
         act = view.meant(" ".join(given.split()))
-    elif isinstance(given, Action):
-        act = given
     else:
-        if not {"kind", "text"} <= given.keys() <= {"kind", "text", "data"}:
-            raise ReplyMistakeError(f'an act is {{"kind": ..., "text": ...}}, perhaps with "data", not {given!r:.200}')
-        kind, text, data = str(given["kind"]), str(given["text"]), given.get("data")
-        act = view.in_words(kind, text) if data is None else Action(kind, text, data)
+        fields = given._asdict() if isinstance(given, Action) else given
+        if (
+            not isinstance(fields, Mapping)
+            or not {"kind", "text"} <= fields.keys() <= {"kind", "text", "data"}
+            or not (isinstance(fields["kind"], str) and isinstance(fields["text"], str))
+        ):
+            raise ReplyMistakeError(
+                f'an act is {{"kind": ..., "text": ...}}, both texts, perhaps with "data", not {given!r:.200}'
+            )
+        kind, text, data = fields["kind"], fields["text"], fields.get("data")
+        act = view.in_words(kind, text) if data is None and given is fields else Action(kind, text, data)
+    if act.stands:
+        raise ReplyMistakeError(f"an act has no data with {UNUSABLE!r} or {TIMED_OUT!r}: those mark what is no act")
     problem = view.problem(act)
     if problem is not None:
         raise ReplyMistakeError(problem)
@@ -170,13 +177,17 @@ class SeatedEpisode:
         """
         known, scales = self.game.outcome()[agent], self.game.scales()
         least = {name: scales.get(name, (0.0, 0.0))[0] for name in known}
-        acts = unusable_of(self.game.steps)
-        none = {name for name, (stand, count) in acts.items() if stand > self._most_unusable * count}
+        none = self.unusable()
         if agent in none:
             return {**least}
         if none:
             return dict.fromkeys(known)
         return {name: least[name] if value is None and not self.game.over else value for name, value in known.items()}
+
+    def unusable(self) -> set[str]:
+        """Who plays by no rules: those with a larger share of unusable acts than ``most_unusable``."""
+        acts = unusable_of(self.game.steps)
+        return {name for name, (stand, count) in acts.items() if stand > self._most_unusable * count}
 
     def reward(self, agent: str) -> float | None:
         """Of the outcome as it stands; None is not known."""

@@ -70,8 +70,7 @@ class WorldGame(ta.Env):  # type: ignore[misc]
         self.state.rewards = {player: episode.reward(name) or 0.0 for player, name in enumerate(episode.own)}
         for player, name in enumerate(episode.own):
             self.state.game_info[player] |= episode.ending(name)
-            stands = any(move.agent == name and move.act.stands for step in episode.game.steps for move in step)
-            self.state.game_info[player]["invalid_move"] = stands
+            self.state.game_info[player]["invalid_move"] = name in episode.unusable()
 
 
 class TextArenaGame(Environment):

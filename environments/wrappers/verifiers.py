@@ -6,7 +6,8 @@ verifiers finds a taskset by the name of a top-level module, so that a package o
     from apportion.environments.wrappers.verifiers import WorldEnv, WorldTaskset
     __all__ = ["WorldEnv", "WorldTaskset"]
 
-Every seat that an agent of verifiers plays has a trace of its own, whose reward is the seat's outcome. Each turn's
+Every seat that an agent of verifiers plays has a trace of its own, whose reward is the seat's outcome; where that is
+not known the trace has failed (``trace.ok`` is false, its last error a `NoOutcomeError`). Each turn's
 credit is recorded beside it with weight 0, as ``turn_0``, ..., and in ``trace.info["credit"]``.
 """
 
@@ -28,6 +29,10 @@ GONE = {"kind": "", "text": ""}
 """What a seat does whose run has ended before the episode, by a limit of verifiers: no act."""
 PLAYER = vf.AgentConfig(harness={"id": "null"}, runtime={"type": "subprocess"})
 """An agent that is asked for words and runs no code."""
+
+
+class NoOutcomeError(vf.RolloutError):  # type: ignore[misc]
+    """Nobody knows what a seat has come to. A trace without a reward would count as 0, so it is recorded as failed."""
 
 
 class WorldTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
@@ -87,6 +92,7 @@ class WorldEnv(vf.Env[WorldEnvConfig]):  # type: ignore[misc]
         talks: dict[str, Any] = {}
         problems: dict[str, str] = {}
         gone: set[str] = set()
+        unasked = ""
         async with AsyncExitStack() as stack:
             while (name := episode.asked) is not None:
                 if name not in talks:
@@ -97,12 +103,16 @@ class WorldEnv(vf.Env[WorldEnvConfig]):  # type: ignore[misc]
                     told = [problems.pop(name, ""), episode.news(name), legal]
                     segment = await talks[name].turn("\n".join(filter(None, told)))
                     if talks[name].trace.errors:
-                        return  # Its model cannot be asked, which is nobody's play: there is no outcome.
+                        unasked = name  # That is nobody's play: there is no outcome.
+                        break
                     gone |= {name} if segment.terminated else set()
                 if problem := episode.act(GONE if name in gone else segment.last_reply):
                     problems[name] = problem
         for name, talk in talks.items():
-            _record(talk.trace, episode, name)
+            if not unasked:
+                _record(talk.trace, episode, name)
+            elif name != unasked:
+                talk.trace.record_error(NoOutcomeError(f"the model of {unasked} cannot be asked; see its trace"))
 
 
 def _record(trace: Any, episode: SeatedEpisode, name: str) -> None:
@@ -110,6 +120,8 @@ def _record(trace: Any, episode: SeatedEpisode, name: str) -> None:
     trace.info |= {"seat": name, **ending}
     if ending["reward"] is not None:
         trace.record_reward("outcome", ending["reward"])
+    else:
+        trace.record_error(NoOutcomeError(f"the outcome of {name} is not known; leave this trace out"))
     for turn, value in enumerate(ending["credit"]):
         if value is not None:
             trace.record_reward(f"turn_{turn}", value, 0.0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apportion.environments.actions import Action
+from apportion.environments.actions import TIMED_OUT, UNUSABLE, Action
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Observation
@@ -103,6 +103,37 @@ def test_words_are_read_as_in_a_corpus_or_as_json():
         read_given(view, {"kind": "propose"})
     with pytest.raises(ReplyMistakeError, match="allowed now: propose"):
         read_given(view, Action("agree"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kind": "speak", "text": None},
+        {"kind": 5, "text": "x"},
+        Action(5, "x"),
+        Action("speak", None),
+        b"abc",
+        None,
+        ["speak", "x"],
+    ],
+)
+def test_what_has_no_texts_is_told_as_no_act(given):
+    episode = world_tasks("sotopia").seated()
+    episode.begin(seed=1)
+    with pytest.raises(ReplyMistakeError, match=r"an act is .* both texts"):
+        read_given(episode.view, given)
+    assert episode.act(given).endswith("Nothing was done.") and not episode.unusable()
+
+
+@pytest.mark.parametrize("mark", [UNUSABLE, TIMED_OUT])
+def test_nobody_from_outside_does_what_stands_for_an_act(mark):
+    episode = SeatedEpisode([Countdown(("ann", "bob"))], (ONE,), "points")
+    episode.begin()
+    forged = take(1).marked(mark, "forged")
+    for forgery in (forged, {"kind": forged.kind, "text": forged.text, "data": forged.data}):
+        with pytest.raises(ReplyMistakeError, match="mark what is no act"):
+            read_given(episode.view, forgery)
+    assert read_given(episode.view, forged.plain) == take(1)
 
 
 def test_who_acts_at_once_is_asked_one_after_the_other_and_several_others_are_drawn_for_their_seats():

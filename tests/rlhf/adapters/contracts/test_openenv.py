@@ -13,7 +13,10 @@ pytest.importorskip("openenv", reason="needs the trainers' environment: `make te
 
 from openenv.cli._validation import validate_running_environment
 from openenv.core import GenericEnvClient
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
+from apportion.environments.wrappers import openenv
 from apportion.environments.wrappers.openenv import WorldAction, WorldsEnvironment, application, main, others_called
 from apportion.environments.wrappers.world_tasks import world_tasks
 from apportion.foundation.errors import InputError
@@ -112,6 +115,78 @@ def test_language_models_have_the_other_seats_of_every_world(tmp_path):
         assert server.requests
 
 
+def onuw():
+    return {"onuw": {"random": world_tasks("onuw").roster.scripted("random")}}
+
+
+def test_a_reset_that_is_refused_leaves_the_episode_as_it_is():
+    session = WorldsEnvironment(onuw())
+    session.reset(seed=1)
+    played, state = session.episode, session.state
+    for wrong, message in (
+        ({"task": 9}, "task 9: there are 1"),
+        ({"task": "0"}, "task '0': give a number from 0"),
+        ({"task": True}, "task True: give a number"),
+        ({"seats": "0"}, "seats '0': give a list of numbers from 0"),
+        ({"seats": 0}, "seats 0: give a list"),
+        ({"seats": [0.0]}, r"seats \[0.0\]: give a list of numbers"),
+        ({"others": [["x"]]}, r"others \[\['x'\]\]: give a list of agents' names"),
+        ({"others": "random"}, "others 'random': give a list"),
+        ({"world": ["onuw"]}, "world .*: give the name of a world"),
+    ):
+        with pytest.raises(InputError, match=message):
+            session.reset(**wrong)
+    assert session.episode is played and session.state is state
+    session.step(WorldAction(kind=session.episode.game.legal(session.episode.asked)[0], text="Hello."))
+
+
+def test_sessions_that_nobody_closes_end(monkeypatch):
+    """OpenEnv looks every 5 s at the earliest."""
+    create = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create", "params": {}}
+    monkeypatch.setattr(openenv, "SESSION_S", 0.1)
+    with TestClient(application(onuw(), 2), base_url="http://127.0.0.1:8000") as client:
+        told = [client.post("/mcp", json=create).json() for _ in range(3)]
+        assert ["result" in one for one in told] == [True, True, False]
+        time.sleep(5.5)
+        assert "result" in client.post("/mcp", json=create).json()
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "welcome"),
+    [
+        ("127.0.0.1:8000", None, True),
+        ("127.0.0.1:8000", "http://127.0.0.1:8000", True),
+        ("localhost:8000", "http://localhost:8000", True),
+        ("ours.example", "https://ours.example", True),
+        ("[::1]:8000", "http://[::1]:8000", True),
+        ("127.0.0.1:8000", "http://evil.example", False),
+        ("127.0.0.1:8000", "http://127.0.0.1:9000", False),
+        ("127.0.0.1:8000", "null", False),
+        ("evil.example:8000", "http://evil.example:8000", False),
+        ("[", "http://[", False),
+    ],
+)
+def test_pages_of_other_sites_may_not_ask(host, origin, welcome):
+    headers = {"Host": host, **({} if origin is None else {"Origin": origin})}
+    with TestClient(application(onuw(), host="ours.example")) as client:
+        assert client.get("/health", headers=headers).status_code == (200 if welcome else 403)
+        if welcome:
+            with client.websocket_connect("/ws", headers=headers) as socket:
+                socket.send_json({"type": "state"})
+                assert socket.receive_json()["type"] == "state"
+        else:
+            with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws", headers=headers):
+                pass
+
+
+def test_the_budget_is_the_model_s(monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(openenv, "others_called", lambda names, chosen, *more: seen.append(chosen) or {})
+    with pytest.raises(SystemExit, match="2"):
+        main(["--with", "base", "--model", "m", "--budget", "1.5"])
+    assert seen == [ModelSpec(model="m", budget=1.5)] and "no world to serve" in capsys.readouterr().err
+
+
 def test_what_cannot_be_served_is_told(tmp_path, capsys):
     with ExitStack() as stack:
         with pytest.raises(InputError, match="--with 'nobody': plays no world"):
@@ -122,7 +197,7 @@ def test_what_cannot_be_served_is_told(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["--with", "nobody"])
     assert "plays no world" in capsys.readouterr().err
-    session = WorldsEnvironment({"onuw": {"random": world_tasks("onuw").roster.scripted("random")}})
+    session = WorldsEnvironment(onuw())
     with pytest.raises(InputError, match="no episode: send a reset first"):
         session.step(WorldAction(text="hello"))
     first = session.reset()

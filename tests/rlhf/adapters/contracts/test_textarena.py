@@ -9,11 +9,12 @@ pytest.importorskip("textarena", reason="needs the trainers' environment: `make 
 import textarena as ta
 from textarena.envs.registration import ENV_REGISTRY
 
+from apportion.environments.actions import MOST_UNUSABLE, unusable_of
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Action, Observation
 from apportion.environments.wrappers.seated_episode import SeatedEpisode
-from apportion.environments.wrappers.textarena import TextArenaGame
+from apportion.environments.wrappers.textarena import TextArenaGame, WorldGame
 from apportion.foundation.errors import InputError
 from tests.environments.wrappers.conformance import TESTS, every_world, reaches_every_kind
 
@@ -55,6 +56,19 @@ def test_a_registered_world_is_made_wrapped_and_played():
     assert list(rewards) == [0] and told[0]["turn_count"] == turns == len(told[0]["credit"])
     with pytest.raises(InputError, match="seat 2: there are 2"):
         env.reset(num_players=3)
+
+
+def test_one_stand_in_that_is_tolerated_is_no_invalid_move_and_many_are():
+    for garbage in (3, 10**6):
+        env = WorldGame("sotopia", task=0)
+        env.reset(num_players=1, seed=4)
+        done, turns = False, 0
+        while not done:
+            done, _ = env.step('{"act": "fly"}' if turns < garbage else "Hello.")
+            turns += 1
+        told = env.state.game_info[0]
+        stand, acts = unusable_of(env._episode.game.steps)[env._episode.own[0]]
+        assert stand >= 1 and told["invalid_move"] == (stand > MOST_UNUSABLE * acts) == (garbage > 3)
 
 
 def finished(game, seed, agent=KUHN):

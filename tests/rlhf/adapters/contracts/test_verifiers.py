@@ -105,6 +105,34 @@ def test_scripts_have_the_other_seats_and_who_plays_by_no_rules_has_the_least(pa
     assert "Not allowed" in requests[1]["messages"][-1]["content"]
 
 
+def test_a_seat_whose_outcome_nobody_knows_has_failed_and_has_not_lost(package):
+    """Who plays by no rules has the least; what the other one would have had is not known."""
+    heard = []
+
+    def answer(body):
+        heard.append(body["messages"][1]["content"])
+        return streamed('{"act": "fly"}') if heard[-1] == heard[0] else sensible(body)
+
+    played, _ = episode("negotiation", answer)
+    garbage, other = sorted(played.traces, key=lambda trace: not trace.ok)
+    assert garbage.ok and garbage.rewards["outcome"].score == 0.0
+    assert other.has_error and "outcome" not in other.rewards and other.info["reward"] is None
+    assert (other.last_error.type, "not known" in other.last_error.message) == ("NoOutcomeError", True)
+
+
+def test_no_seat_has_lost_where_one_s_model_cannot_be_asked(package):
+    heard = []
+
+    def answer(body):
+        heard.append(body["messages"][1]["content"])
+        return sensible(body) if heard[-1] == heard[0] else Fault(status=404, message="no such model")
+
+    played, _ = episode("negotiation", answer)
+    assert len(played.traces) == 2 and not played.ok
+    assert all(trace.has_error and trace.errors and not trace.rewards for trace in played.traces)
+    assert [trace.last_error.type for trace in played.traces].count("NoOutcomeError") == 1
+
+
 def test_equal_tasks_replay(package):
     (first,), (second,) = (episode("bargaining", sensible, others="fair")[0].traces for _ in range(2))
     assert first.info == second.info
