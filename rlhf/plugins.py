@@ -101,7 +101,7 @@ THE_REWARD_MODEL = Plugin(
     REWARD_MODEL,
     "A trained reward model of turns",
     "apportion.rlhf.training.reward:of_job",
-    settings="apportion.rlhf.training.reward:OutcomeWeight",
+    settings="apportion.rlhf.policy_settings:OutcomeWeight",
 )
 THE_OUTCOME = Plugin(
     OUTCOME, "What the rules of the environment say at the end", "apportion.rlhf.training.reward:of_episodes"

@@ -31,7 +31,7 @@ from apportion.environments.restored_episode import RestoredEpisode
 from apportion.environments.rollout import Rollouts, RolloutUtility
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.model_hub.names import FETCHED
-from apportion.rlhf.training.reward import OutcomeWeight
+from apportion.rlhf.policy_settings import OutcomeWeight
 
 EXPECTED, SAVOIR = "expected-utility", "savoir"
 NO_SCRIPTS = ("policy", "recorded", *FETCHED)

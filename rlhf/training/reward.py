@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pydantic import Field
-
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.settings import Settings
 from apportion.reward_model.model import RewardModel
 from apportion.rlhf.plugins import CREDIT, OUTCOME
 from apportion.rlhf.policy.contexts import DialogueContext
-from apportion.rlhf.policy_settings import Device
+from apportion.rlhf.policy_settings import Device, OutcomeWeight
 from apportion.rlhf.training.ensemble import Ensemble, asked
 from apportion.rlhf.training.role_baseline import less_baselines
 
@@ -90,16 +88,6 @@ class NoReward:
     ) -> list[float]:
         """NaN for every reply (B of them)."""
         return [math.nan] * len(replies)
-
-
-class OutcomeWeight(Settings):
-    """What the outcome of an episode counts beside a reward of its turns."""
-
-    outcome: float = Field(
-        default=0.0,
-        ge=0,
-        description="in an environment: the outcome times this is paid at the last turn, beside the turns' rewards",
-    )
 
 
 class OutcomeReward(NoReward):
