@@ -104,7 +104,10 @@ def _rows(loudness: Floats) -> Iterator[list[int]]:
 
 
 def _likeness(levels: Floats, row: Sequence[int], half: int) -> float:
-    """Mean correlation of each burst with the next, ``half`` frames about its peak, each band less its mean."""
+    """Mean correlation of each burst with the next, ``half`` frames about its peak, each band less its mean.
+
+    A burst that the recording cuts off is left out.
+    """
     first = max(0, row[0] - half)
     bout = levels[:, first : row[-1] + half + 1]
     bout = np.maximum(bout, bout.max() - RANGE_DB)
@@ -117,8 +120,9 @@ def _likeness(levels: Floats, row: Sequence[int], half: int) -> float:
     best = []
     for one, after in pairwise(row):
         pairs = ((around(one), around(after + shift)) for shift in range(-SHIFT, SHIFT + 1))
-        best.append(max((_cosine(a, b) for a, b in pairs if a is not None and b is not None), default=-1.0))
-    return float(np.mean(best))
+        likeness = [_cosine(a, b) for a, b in pairs if a is not None and b is not None]
+        best.extend([max(likeness)] if likeness else [])
+    return float(np.mean(best)) if best else -1.0
 
 
 def _cosine(one: Floats, other: Floats) -> float:

@@ -59,6 +59,12 @@ def test_a_bout_ends_with_the_recording():
     assert span[1] <= 3.0 + len(sound) / RATE
 
 
+def test_a_burst_that_the_recording_cuts_off_does_not_hide_the_bout():
+    sound = np.r_[laugh()[round(0.02 * RATE) :], in_room(laugh())[:RATE]]
+    ((span, bursts_s),) = find_bouts(track(sound, start_s=3.0))
+    assert span[0] == pytest.approx(3.0, abs=0.02) and len(bursts_s) == 6
+
+
 @pytest.mark.parametrize(
     ("sound", "why"),
     [
