@@ -2,13 +2,11 @@
 
 Run: python -m benchmarks.sources ../shared/data/uss/SGD.txt.gz --judged benchmarks/judged/SGD.jsonl
 
-The protocol of `benchmarks/reaction.py`: five folds over sessions; what learns from scores, and what each source
-weighs, is taught by four of them and judged on the fifth. Within-session Spearman with the mean human turn rating over
-the sessions with at least 4 labelled turns whose labels differ. ``--prior`` names reaction models that were learnt
-elsewhere, ``--judged`` recorded replies of a language model; then the figures are told of all sessions and of the
-judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve`` tells
-agreement by how many scored sessions teach, ``--labels`` by how many people labelled, ``--gate SEED`` what labels of 20
-dialogues say and teach. Else labels enter the evaluation alone.
+Five folds over sessions: what learns from scores, and what each source weighs, is taught by four of them and judged on
+the fifth. Within-session Spearman with the mean human turn rating over the sessions with at least 4 labelled turns
+whose labels differ. ``--judged`` names recorded replies of a language model; then the figures are told of all sessions
+and of the judged ones. ``--corpus`` is the importer, ``--read FOLDER`` keeps what was read of the replies, ``--curve``
+tells agreement by how many scored sessions teach. Labels enter the evaluation alone.
 """
 
 from __future__ import annotations
@@ -16,38 +14,32 @@ from __future__ import annotations
 import argparse
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 
-from apportion.corpus.annotators import mean_labels
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import conture, esconv, uss
-from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS, TURN_LABELS
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, SPLITS
 from apportion.corpus.session import Episode, Session
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.corpus_methods.stacked import pretrained_component, sources_of
+from apportion.decompose.corpus_methods.stacked import sources_of
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.ensembling.active_selection import choose_sessions, order_to_label
-from apportion.decompose.ensembling.component import Component
 from apportion.decompose.ensembling.stacking import StackingWeights, mixed, weigh
-from apportion.decompose.ensembling.student import PEOPLE, Lesson, learn_student
 from apportion.decompose.methods import METHODS
 from apportion.decompose.prompt_building.prompt import tells_quality
-from apportion.decompose.reactions.extract import Reactions, arrange
-from apportion.decompose.reactions.pretrained import read_prior
+from apportion.decompose.reactions.extract import arrange, read_session
 from apportion.decompose.reply_parsing import parse_reply
 from apportion.decompose.session_methods.llm_requests import session_requests
-from apportion.decompose.session_methods.runner import judge_session
 from apportion.decompose.session_methods.sentiment import judge as sentiment
-from apportion.decompose.settings import DecomposeSettings
+from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.evaluation.confidence_intervals.bootstrap import estimate, paired_difference
 from apportion.evaluation.figures.agreement import within_session
-from apportion.evaluation.figures.trust import ASKED, replies_tell, trust
 from apportion.evaluation.references.test_set import TestSet
 from apportion.evaluation.references.turn_labels import read_labels
 from apportion.evaluation.settings import EvaluationSettings
@@ -58,8 +50,6 @@ from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
-from benchmarks.reaction import FOLDS, folds_of
-from benchmarks.replies import read_replies
 
 JUDGED = Path(__file__).resolve().parent / "judged"
 CORPORA = {
@@ -73,10 +63,26 @@ KINDS = {
     "conture": (conture.import_corpus, "overall"),
     "esconv": (esconv.import_corpus, "empathy"),
 }
-DIALOGUE_DRAWS = 20
 DRAWS, COUNTS = 4, (15, 60, 120, 240, 400)
-LABELLED, SCORED = (0, 10, 20, 40, 80, 160), (60, None)
+FOLDS = 5
 ALL, LOCAL = "mix of all", "mix without a language model"
+
+
+def folds_of(session_ids: list[str]) -> dict[str, int]:
+    """A fold for every session, by a hash of its id."""
+    ranked = sorted(session_ids, key=lambda session_id: hashlib.sha256(f"fold{session_id}".encode()).digest())
+    return {session_id: place % FOLDS for place, session_id in enumerate(ranked)}
+
+
+def read_replies(sessions: Iterable[Session], rating: str, kept: Path | None) -> pa.Table:
+    """The reactions of all sessions, by the default settings: out of the file ``kept``, or into it."""
+    if kept is not None and kept.is_file():
+        return feather.read_table(kept)
+    table = pa.concat_tables([read_session(session, rating, ReactionSettings()) for session in sessions])
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        feather.write_feather(table, str(kept))
+    return table
 
 
 def judgements(method: str, episodes: Sequence[Episode], values: Mapping[str, Sequence[float | None]]) -> pa.Table:
@@ -110,40 +116,6 @@ def recorded(path: Path, sessions: Mapping[str, Session], rating: str, prompt: s
     return found
 
 
-def tell_rubrics(
-    corpus: Corpus, sessions: Mapping[str, Session], rating: str, of: str, given: argparse.Namespace
-) -> None:
-    """Tokens a session and agreement of `llm-rubric` by each rubric, and of `llm` and `sentiment` where it judged."""
-    ways = {f"llm, {prompt}": ("llm", given.judged, {"llm": {"prompt": prompt}}) for prompt in ("default", "blind")}
-    for file in given.rubric:
-        ways[f"llm-rubric by {file.stem}"] = "llm-rubric", given.signals, {"rubric": {"file": file}}
-    found: dict[str, dict[str, list[float | None]]] = {}
-    for way, (method, path, settings) in ways.items():
-        replies, tokens, found[way] = RecordedReplies(path), [], {}
-        settings = {**settings, "llm": {"model": "claude", "provider": "recorded", **settings.get("llm", {})}}
-        chosen = DecomposeSettings.model_validate(settings)
-        with LLMSession(chosen.llm, recorded=path) as asker:
-            for session in sessions.values():
-                ((asked, _),) = session_requests(METHODS[method], session, rating, None, chosen)
-                if (reply := replies.find(asked)) is not None:
-                    scores = judge_session(method, session, rating, None, chosen, asker).judgements
-                    found[way][session.session_id] = scores["raw_reward"].to_pylist()
-                    tokens.append([sum(len(m.content) for m in asked.messages) / 4, len(reply.text) / 4])
-        read, written = np.mean(tokens, axis=0).tolist()
-        more = {"read": round(read), "written": round(written), "sessions": len(tokens)}
-        tell(f"{of}: tokens a session, {way}", read + written, "tokens", **more)
-    for kept in {tuple(sorted(values)) for way, values in found.items() if way.startswith("llm-rubric")}:
-        told = Told([e for name in kept for e in sessions[name].episodes(rating)])
-        for place, episode in enumerate(told.episodes):
-            for way, values in found.items():
-                if set(kept) <= set(values):
-                    told.add(way, place, np.array(values[episode.session_id], float))
-            with LLMSession(LLMSettings()) as asker:
-                said = sentiment(episode, None, DecomposeSettings(), asker)
-            told.add("sentiment", place, np.array([one.value for one in said], float))
-        tell_figures(told, corpus, f"{of}, {len(kept)} judged", [True] * len(kept))
-
-
 def taught_by(data: TrainingData, training: frozenset[str]) -> TrainingData:
     """The same lessons, taught by these sessions."""
     ids = sorted({episode.session_id for episode in data.episodes.all})
@@ -172,26 +144,8 @@ class Told:
             )
 
 
-def asked_alone(taught: TrainingData, how: TrainingConfig, count: int) -> TrainingData:
-    """The same, with judgements of ``count`` training sessions alone, chosen among those that were judged."""
-    import pyarrow.compute as pc
-
-    assert taught.reactions is not None and taught.judgements is not None
-    method, training = pc.field("method"), taught.episodes.sessions("train")
-    judged = frozenset(taught.judgements.filter(method == "llm")["session_id"].to_pylist())
-    reactions = arrange(taught.reactions, taught.episodes.all)
-    chosen = choose_sessions(reactions, training, count, 0, how.settings.reaction, judged)
-    kept = (method != "llm") | pc.field("session_id").isin(list(chosen))
-    return replace(taught, judgements=taught.judgements.filter(kept))
-
-
 def tell_folds(
-    data: TrainingData,
-    how: TrainingConfig,
-    extra: Sequence[Component],
-    of_quality: bool,
-    asked: int | None,
-    trainings: Sequence[frozenset[str]] = (),
+    data: TrainingData, how: TrainingConfig, of_quality: bool, trainings: Sequence[frozenset[str]] = ()
 ) -> Told:
     """Weigh and mix by each set of training sessions and judge all others; by four folds of five without any set."""
     told = Told(data.episodes.all)
@@ -199,8 +153,7 @@ def tell_folds(
     four = [frozenset(s for s, of in folds.items() if of != fold) for fold in range(FOLDS)]
     for training in trainings or four:
         taught = taught_by(data, training)
-        taught = taught if asked is None else asked_alone(taught, how, asked)
-        sources = [*sources_of(how.settings.stacking.components, taught, how), *extra]
+        sources = sources_of(how.settings.stacking.components, taught, how)
         local = [source for source in sources if not source.name.startswith("llm")]
         for name, mixes in {ALL: sources, LOCAL: local}.items():
             weighing = weigh(mixes, taught.episodes.of("train"), of_quality=of_quality, episodes=taught.episodes.all)
@@ -227,7 +180,7 @@ def tell_figures(told: Told, corpus: Corpus, of: str, wanted: Sequence[bool]) ->
     }
     for name, sampled in found.items():
         figure = estimate(sampled, 0.95)
-        mixes = [mix for mix in found if mix in (ALL, LOCAL) or mix.startswith("llm-rubric")]
+        mixes = [mix for mix in found if mix in (ALL, LOCAL)]
         less = {f"{mix}_less_this": [estimate(paired_difference(found[mix], sampled), 0.95)] for mix in mixes}
         tell(
             f"{of}: within-session Spearman, {name}", figure.value, "rho", interval=[figure.low, figure.high],
@@ -272,135 +225,12 @@ def tell_curve(told_by: Callable[[Sequence[frozenset[str]]], Told], corpus: Corp
     tell(f"{of}: mix less the better of reactions-en and sentiment, at its least", least, "rho", sessions=at)
 
 
-def people_said(corpus: Corpus, *, alone: bool) -> dict[str, dict[int, float]]:
-    """By session and turn the mean label, or that of one annotator of each session, whom a hash draws."""
-    rows = corpus.turn_labels.to_pylist()
-    people: dict[str, set[str]] = {}
-    for row in rows:
-        people.setdefault(row["session_id"], set()).add(row["annotator"] or "")
-    drawn = {s: min(of, key=lambda one: _drawn(0, f"{s} {one}")) for s, of in people.items()}
-    found: dict[str, dict[int, list[float]]] = {}
-    for row in rows:
-        if not alone or (row["annotator"] or "") == drawn[row["session_id"]]:
-            found.setdefault(row["session_id"], {}).setdefault(row["turn"], []).append(row["value"])
-    return {s: {turn: float(np.mean(of)) for turn, of in turns.items()} for s, turns in found.items()}
-
-
-def tell_gate(told: Told, corpus: Corpus, of: str, seeds: Sequence[int]) -> None:
-    """How many draws of 20 dialogues say that replies tell how turns land, that they do not, that it is not settled."""
-    sizes = {e.session_id: len(e.target_turns) for e in told.episodes}
-    values = {
-        name: {
-            e.session_id: dict(zip(e.target_turns, v, strict=True)) for e, v in zip(told.episodes, column, strict=True)
-        }
-        for name, column in told.values.items()
-        if name != LOCAL
-    }
-    plain = {name: values[name] for name in ("sentiment", "reactions-en")}
-    drawn = [sorted(sizes, key=partial(_drawn, seed))[:ASKED] for seed in seeds]
-    served = [order_to_label(sizes, ASKED, seed)[:ASKED] for seed in seeds]
-    draws = {"drawn": (drawn, values), "served": (served, values), "served, without scores": (served, plain)}
-    for who, alone in {"all annotators": False, "one annotator": True}.items():
-        said = people_said(corpus, alone=alone)
-        for how, (lists, by) in draws.items():
-            found = [replies_tell(trust({s: said[s] for s in ids if s in said}, by)) for ids in lists]
-            verdicts = [None if one is None else one.settled for one in found]
-            more = [one.more for one in found if one is not None and one.settled is None]
-            tell(
-                f"{of}: replies tell, {ASKED} dialogues {how}, {who}", verdicts.count(True), f"of {len(seeds)} draws",
-                no=verdicts.count(False), open=verdicts.count(None), more_if_open=more, seeds=[seeds[0], seeds[-1]],
-            )  # fmt: skip
-
-
-def tell_choice(reactions: Reactions, corpus: Corpus, of: str, seeds: Sequence[int]) -> None:
-    """What a student learns from labels of so many sessions: as served, drawn, and drawn until as many turns."""
-    folds, how = folds_of([e.session_id for e in reactions.episodes]), EvaluationSettings()
-    training = frozenset(s for s, fold in folds.items() if fold > 1)
-    said = people_said(corpus, alone=False)
-    sizes = {e.session_id: len(e.target_turns) for e in reactions.episodes if e.session_id in training}
-    held = TestSet.of([e for e in reactions.episodes if e.session_id not in training])
-    labels = read_labels(corpus.turn_labels, held, how)
-
-    def learnt_from(ids: Sequence[str]) -> float:
-        judged = {
-            e.key: np.array([said.get(e.session_id, {}).get(turn, math.nan) for turn in e.target_turns])
-            for e in reactions.episodes
-            if e.session_id in ids
-        }
-        worth = reactions.by_episode(learn_student(reactions, Lesson(judged, PEOPLE), training).values(reactions))
-        values = np.concatenate([worth[e.key] for e in held.episodes])[None]
-        return estimate(within_session(held, values, labels, how), 0.95).value
-
-    for count in (ASKED, 2 * ASKED):
-        figures: dict[str, list[float]] = {"served": [], "drawn": [], "drawn, as many turns": []}
-        turns: list[tuple[int, int]] = []
-        for seed in seeds:
-            served, drawn = order_to_label(sizes, ASKED, seed)[:count], sorted(sizes, key=partial(_drawn, seed))
-            many = sum(sizes[s] for s in served)
-            alike = [s for s, end in zip(drawn, np.cumsum([sizes[s] for s in drawn]), strict=True) if end <= many]
-            for name, ids in zip(figures, (served, drawn[:count], alike), strict=True):
-                figures[name].append(learnt_from(ids))
-            turns.append((many, sum(sizes[s] for s in drawn[:count])))
-        for name, of_draws in figures.items():
-            less = np.subtract(figures["served"], of_draws)
-            tell(
-                f"{of}: a student of people's labels of {count} sessions, {name}", float(np.mean(of_draws)), "rho",
-                sd=round(float(np.std(of_draws, ddof=1)), 4), served_less_this=round(float(less.mean()), 4),
-                error=round(float(less.std(ddof=1) / len(less) ** 0.5), 4), turns=np.mean(turns, axis=0).tolist(),
-                seeds=[seeds[0], seeds[-1]],
-            )  # fmt: skip
-
-
-def _drawn(seed: int, name: str) -> bytes:
-    return hashlib.sha256(f"{seed} {name}".encode()).digest()
-
-
-def tell_labels(data: TrainingData, how: TrainingConfig, of_quality: bool, corpus: Corpus, of: str) -> None:
-    """Agreement of the mix by how many training sessions people labelled, of 60 scored ones and of all: the sessions of
-    four folds, each judged by what labels of another draw from the other folds taught."""
-    said, settings, episodes = mean_labels(corpus.turn_labels), EvaluationSettings(), data.episodes.all
-    folds = folds_of([episode.session_id for episode in episodes])
-    places = [place for place, episode in enumerate(episodes) if folds[episode.session_id] < DRAWS]
-    held = TestSet.of([episodes[place] for place in places])
-    labels = read_labels(corpus.turn_labels, held, settings)
-    for scored in SCORED:
-        told = Told(episodes)
-        for fold in range(DRAWS):
-            drawn = sorted((hashlib.sha256(f"labels{fold}{s}".encode()).digest(), s) for s in folds if folds[s] != fold)
-            ranked = [session_id for _, session_id in drawn[:scored]]
-            taught = taught_by(data, frozenset(ranked))
-            others = sources_of(how.settings.stacking.components, taught, how)
-            for count in (count for count in LABELLED if count <= len(ranked)):
-                rows = [{"session_id": s, "turn": t, "value": v} for (s, t), v in said.items() if s in ranked[:count]]
-                given = replace(taught, labels=pa.Table.from_pylist(rows, schema=TURN_LABELS.arrow))
-                people = sources_of(("people-student",), given, how) if count else []
-                weights_of = cache(
-                    weigh([*others, *people], taught.episodes.of("train"), of_quality=of_quality, episodes=episodes).of
-                )
-                for place in (place for place in places if folds[episodes[place].session_id] == fold):
-                    told.add(str(count), place, mixed([*others, *people], weights_of, episodes[place]))
-        found = {
-            count: within_session(held, np.concatenate([values[place] for place in places])[None], labels, settings)
-            for count, values in told.values.items()
-        }
-        for count, sampled in found.items():
-            figure, gain = estimate(sampled, 0.95), estimate(paired_difference(sampled, found["0"]), 0.95)
-            tell(
-                f"{of}: mix, {scored or 'all'} scored, {count} labelled", figure.value, "rho",
-                gain=[gain.value, gain.low, gain.high], sessions=figure.sessions,
-            )  # fmt: skip
-
-
 def main(given: argparse.Namespace, source: Path) -> None:
     """Print weights and figures of one corpus."""
     import_corpus, rating = KINDS[given.corpus]
-    rating = given.rating or rating
     corpus = Corpus.of(source.parent, import_corpus(source, {}).tables)
     sessions = {session.session_id: session for session in corpus.iter_sessions()}
     of = source.name.split(".")[0] if given.corpus == "uss" else given.corpus
-    if given.rubric:
-        tell_rubrics(corpus, sessions, rating, of, given)
-        return
     episodes = [episode for session in sessions.values() for episode in session.episodes(rating)]
     settings = DecomposeSettings.model_validate({"llm": {"prompt": given.prompt, "model": "claude"}})
     how = TrainingConfig(settings, RewardModelSettings(), 0)
@@ -412,19 +242,9 @@ def main(given: argparse.Namespace, source: Path) -> None:
     tables = [judgements("sentiment", reactions.episodes, said), judgements("llm", reactions.episodes, judged)]
     none = SPLITS.arrow.empty_table()
     data = TrainingData(SplitEpisodes(reactions.episodes, none), reactions=table, judgements=pa.concat_tables(tables))
-    extra = [pretrained_component(prior.card.name, prior, reactions) for prior in map(read_prior, given.prior)]
-    told_by = partial(tell_folds, data, how, extra, tells_quality(rating), given.asked)
-    if given.labels:
-        tell_labels(data, how, tells_quality(rating), corpus, of)
-        return
+    told_by = partial(tell_folds, data, how, tells_quality(rating))
     if given.curve:
         tell_curve(told_by, corpus, of)
-        return
-    if given.gate:
-        everything = told_by()
-        for seed in given.gate:
-            tell_gate(everything, corpus, of, range(seed, seed + DIALOGUE_DRAWS))
-        tell_choice(reactions, corpus, of, range(given.gate[-1], given.gate[-1] + DIALOGUE_DRAWS))
         return
     told = told_by()
     tell_weights(told, of)
@@ -438,20 +258,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", type=Path, nargs="+")
     parser.add_argument("--corpus", choices=tuple(KINDS), default="uss")
-    parser.add_argument("--rating", help="another rating of the corpus")
-    parser.add_argument("--prior", type=Path, action="append", default=[], help="a file of `train reactions`")
     parser.add_argument("--judged", type=Path, help="recorded replies of a language model")
-    parser.add_argument("--rubric", type=Path, action="append", default=[], help="rubrics that --signals were found by")
-    parser.add_argument(
-        "--signals", type=Path, help="recorded replies to llm-rubric; then --judged is compared with it"
-    )
-    parser.add_argument("--asked", type=int, help="judgements of so many training sessions alone teach and are mixed")
     parser.add_argument("--prompt", choices=("default", "blind"), default="blind", help="the wording they answer")
     parser.add_argument("--read", type=Path, help="a folder that keeps what was read of the replies")
     parser.add_argument("--curve", action="store_true", help="agreement by how many scored sessions teach")
-    parser.add_argument(
-        "--gate", type=int, nargs="+", default=[], help="draws of dialogues from each of these seeds on"
-    )
-    parser.add_argument("--labels", action="store_true", help="agreement by how many sessions people labelled")
     for file in parser.parse_args().sources:
         main(parser.parse_args(), file)

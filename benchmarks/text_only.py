@@ -1,6 +1,6 @@
 """Claim: a reward model that foretells reactions agrees with people more than one that mix's rewards teach.
 
-Run: python -m benchmarks.text_only SGD ReDial ConTurE [--backbone smollm2] [--only TEACHER ...] [--reader heads ridge]
+Run: python -m benchmarks.text_only SGD ReDial ConTurE [--backbone smollm2] [--only TEACHER ...]
 
 What reads the dialogue up to the turn alone, each turn judged by what four folds of five taught (the fold after it
 stops the training). Within-session Spearman with people's mean label, as in `benchmarks.sources`. Teachers: `before`
@@ -9,8 +9,8 @@ stops the training). Within-session Spearman with people's mean label, as in `be
 folds: the ceiling, the one row that reads any), and `llm` where replies are recorded (60 sessions). A row has the raw
 reward and what a policy is paid (`advantage`), the mean correlation of both with the place and with `state only` (a
 ridge from the dialogue before the turn to the predicted reaction's teacher), and paired gains over the first teacher of
---only and over the controls: VADER of the turn, place, length, state only. `--reader ridge` is a ridge on several
-inputs. --kept keeps what was read. --settings '{"freeze_backbone": false}' trains the reader. No peer does this.
+--only and over the controls: VADER of the turn, place, length, state only. --kept keeps what was read. --settings
+'{"freeze_backbone": false}' trains the reader. No peer does this.
 """
 
 from __future__ import annotations
@@ -54,23 +54,13 @@ from apportion.foundation.arrays import Floats
 from apportion.llm_client.session import LLMSession
 from apportion.llm_client.settings import LLMSettings
 from apportion.reward_model.learning.distillation import Lesson, train_reward_model
-from apportion.reward_model.model import RewardModel
-from apportion.reward_model.network.embed import CONTEXT, embed_session, embedding_matrix
+from apportion.reward_model.network.embed import embed_session, embedding_matrix
 from apportion.reward_model.settings import RewardModelSettings
 from benchmarks.measure import tell
-from benchmarks.reaction import FOLDS, folds_of
-from benchmarks.replies import read_replies
-from benchmarks.sources import CORPORA, JUDGED, judgements, recorded
+from benchmarks.sources import CORPORA, FOLDS, JUDGED, folds_of, judgements, read_replies, recorded
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 TEACHERS = ("before", "rewards", "mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
-DONE = (
-    *("Your reservation has been made.", "Your table has been booked.", "I have transferred the money to the account."),
-    *("Your alarm is set.", "The movie tickets have been purchased.", "The song is now playing."),
-    *("Your ride has been booked and the driver is on the way.", "I have added the event to your calendar."),
-    *("Your flight is confirmed.", "The appointment has been scheduled."),
-)
-"""Said in the first two turns of SGD, where nothing of the kind was asked."""
 CONTROLS = ("VADER of the turn", "place", "length", "state only")
 
 
@@ -180,18 +170,6 @@ class Study:
         keys = [(e.session_id, turn) for e in self.episodes for turn in e.target_turns]
         return np.array([np.nan if values.get(key) is None else values[key] for key in keys], dtype=float)
 
-    def readings(self) -> dict[str, Floats]:
-        """What the backbone read of the N turns, by how much of the dialogue stands in it."""
-        read = embedding_matrix(self.embeddings).astype(float)[self.order_of(self.embeddings)]
-        if self.settings.scoring == "one_pass":
-            return {"turn, the one before and history": read[:, :-CONTEXT]}
-        width = read.shape[1] // 3
-        return {
-            "turn": read[:, width : 2 * width],
-            "turn and the one before": read[:, width:],
-            "turn, the one before and history": read,
-        }
-
     def order_of(self, table: pa.Table) -> list[int]:
         """Where the N turns stand in a table of embeddings."""
         rows = table.select(["session_id", "turn"]).to_pylist()
@@ -221,14 +199,13 @@ class Study:
     def trained(self, teacher: str, settings: RewardModelSettings, embeddings: pa.Table | None) -> dict[str, Floats]:
         """Reward, sd and advantage of every turn by the model of the folds without it, and other figures."""
         found = {name: np.zeros(len(self.fold_of)) for name in ("reward", "sd", "advantage")}
-        losses, metrics, done, began = [], [], [], time.process_time()
+        losses, metrics, began = [], [], time.process_time()
         for fold in range(FOLDS):
             lesson = self.lesson(teacher, fold)
             lesson = Lesson(lesson.rewards, lesson.episodes, embeddings, lesson.score_offset)
             with tempfile.TemporaryDirectory() as out:
                 made = train_reward_model(lesson, settings, 0, Path(out), lambda *told: None)
                 metrics.append(Path(out, "README.md").read_text())
-                done.append(self._done(RewardModel.from_pretrained(out), fold))
             rows = {(r["session_id"], r["turn"]): r for r in made.scores.to_pylist()}
             for i, key in enumerate((e.session_id, t) for e in self.episodes for t in e.target_turns):
                 if self.fold_of[i] == fold:
@@ -242,42 +219,12 @@ class Study:
                         (mean - e.score) ** 2 - (made.score_offset + found["reward"][of].sum() - e.score) ** 2
                     )
         found["below mean"] = np.array(losses)
-        by_fold = [self.targets(teacher, fold) for fold in range(FOLDS)]
-        found["taught"] = np.choose(self.fold_of, by_fold)
         found["of 100"] = np.array([
             [float(line.split("|")[2]) for line in text.splitlines() if line.startswith("| of 100 replies")]
             for text in metrics
         ])  # fmt: skip
-        found["done"] = np.array(done)
         found["cpu"] = np.array([(time.process_time() - began) / FOLDS])
         return found
-
-    def _done(self, model: RewardModel, fold: int) -> float:
-        """Of 100 recorded replies of a held-out fold, how many are paid more than one of `DONE` in their place."""
-        held = [e for e in self.episodes if self.folds[e.session_id] == fold and self.name == "SGD"]
-        stands = [(e, at, place) for e in held for place, at in enumerate(e.target_positions[:2]) if at][:200]
-        if not stands:
-            return float("nan")
-        pairs = [model.window(e, at) for e, at, _ in stands]
-        others = [(history, DONE[i % len(DONE)]) for i, (history, _) in enumerate(pairs)]
-        own, done = (model.score_windows(of, [place for *_, place in stands]).advantage for of in (pairs, others))
-        return float(100 * (own > done).mean())
-
-    def _foretells(self, sd: Floats, error: Floats, known: np.ndarray) -> list[float] | None:
-        """Rank correlation of sd and error, and its interval over sessions drawn again."""
-        from scipy.stats import rankdata
-
-        if not np.ptp(sd):
-            return None
-        session = np.repeat(np.arange(len(self.episodes)), np.diff(self.reactions.offsets))[known]
-        ranks, draw = np.stack([rankdata(sd), rankdata(error)]), np.random.default_rng(0)
-        found = [float(np.corrcoef(ranks)[0, 1])]
-        for _ in range(1000):
-            drawn = draw.integers(0, len(self.episodes), len(self.episodes))
-            weights = np.bincount(drawn, minlength=len(self.episodes))
-            table = np.cov(ranks, fweights=weights[session])
-            found.append(float(table[0, 1] / np.sqrt(table[0, 0] * table[1, 1])))
-        return [round(v, 3) for v in (found[0], *np.quantile(found[1:], [0.025, 0.975]))]
 
     def tell(self, row: str, found: Mapping[str, Floats], others: Mapping[str, Floats], state: Floats | None) -> None:
         """The figures of one row, and its gains over ``others``."""
@@ -297,19 +244,10 @@ class Study:
         if "below mean" in found:
             gains, variance = found["below mean"], np.var([e.score for e in self.episodes])
             half = 1.96 * gains.std() / len(gains) ** 0.5
-            # Rewards, lessons and labels have units of their own: an error is what a line through them leaves.
-            sure = {}
-            for whose, goal in (("labels", self.targets("people", 0)), ("teacher", found["taught"])):
-                known = np.isfinite(goal)
-                reward, sd = found["reward"][known], found["sd"][known]
-                left = np.abs(goal[known] - np.polyval(np.polyfit(reward, goal[known], 1), reward))
-                sure[whose] = self._foretells(sd, left, known)
             tell(
                 f"{self.name}: {row}, loss below Mean", float(gains.mean() / variance), "of the variance",
                 interval=[(gains.mean() - half) / variance, (gains.mean() + half) / variance],
                 of_100=found["of 100"].mean(axis=0).round(1).tolist() if found["of 100"].size else None,
-                of_100_paid_more_than_what_was_not_asked=round(float(found["done"].mean()), 1),
-                sd_with_error=sure,
                 cpu_s_of_a_training=round(float(found["cpu"][0]), 1),
             )  # fmt: skip
 
@@ -345,19 +283,14 @@ def main(given: argparse.Namespace, name: str) -> None:
         first = {f"before, {kind}": kept[kind] for kind in ("reward", "advantage")}
     for teacher in given.only:
         others = controls | first
-        if "ridge" in given.reader:
-            for inputs, read in study.readings().items():
-                row = f"{teacher}, ridge on {given.backbone}, {inputs}"
-                study.tell(row, {"reward": study.ridge(teacher, read)}, others, controls["state only"])
-        if "heads" in given.reader:
-            alone = settings.model_copy(update={"heads": 1}) if teacher == "before" else settings
-            found = study.trained(teacher, alone, study.embeddings if settings.freeze_backbone else None)
-            how = "" if settings.freeze_backbone else " trained"
-            study.tell(f"{teacher}, {given.backbone}{how}", found, others, controls["state only"])
-            if teacher == given.only[0] and not given.against:
-                first = {f"{teacher}, {kind}": found[kind] for kind in ("reward", "advantage")}
-            if given.out:
-                np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
+        alone = settings.model_copy(update={"heads": 1}) if teacher == "before" else settings
+        found = study.trained(teacher, alone, study.embeddings if settings.freeze_backbone else None)
+        how = "" if settings.freeze_backbone else " trained"
+        study.tell(f"{teacher}, {given.backbone}{how}", found, others, controls["state only"])
+        if teacher == given.only[0] and not given.against:
+            first = {f"{teacher}, {kind}": found[kind] for kind in ("reward", "advantage")}
+        if given.out:
+            np.savez(given.out / f"{name}-{given.backbone}-{teacher.replace(' ', '-')}.npz", **found)
 
 
 if __name__ == "__main__":
@@ -370,8 +303,5 @@ if __name__ == "__main__":
     parser.add_argument("--settings", default="{}", help="of train_reward, JSON")
     parser.add_argument("--sessions", type=int, help="so many sessions, drawn by their names")
     parser.add_argument("--only", nargs="+", choices=TEACHERS, default=TEACHERS)
-    parser.add_argument(
-        "--reader", nargs="+", choices=("heads", "ridge"), default=["heads"], help="ridge: three inputs"
-    )
     for corpus_name in parser.parse_args().corpora:
         main(parser.parse_args(), corpus_name)

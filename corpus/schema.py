@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 TEXT, REAL, WHOLE, FLAG = pa.string(), pa.float64(), pa.int32(), pa.bool_()
+EPISODE_KEY = ("session_id", "rater", "target", "name")
+_EPISODE = dict.fromkeys(EPISODE_KEY, TEXT)
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,10 @@ def _table(name: str, columns: dict[str, pa.DataType], key: tuple[str, ...], req
     return TableSchema(name, pa.schema(fields), key, required)
 
 
+def _columns(table: TableSchema) -> dict[str, pa.DataType]:
+    return dict(zip(table.arrow.names, table.arrow.types, strict=True))
+
+
 SESSIONS = _table(
     "sessions",
     {"session_id": TEXT, "source": TEXT, "duration_s": REAL, "language": TEXT},
@@ -40,18 +46,13 @@ UTTERANCES = _table(
 RATINGS = _table(
     "ratings",
     {
-        "session_id": TEXT,
-        "rater": TEXT,
-        "target": TEXT,
-        "name": TEXT,
+        **_EPISODE,
         "annotator": TEXT,
-        "score": REAL,
-        "low": REAL,
-        "high": REAL,
+        **dict.fromkeys(("score", "low", "high"), REAL),
         "higher_is_better": FLAG,
     },
-    ("session_id", "rater", "target", "name", "annotator"),
-    ("session_id", "rater", "target", "name", "score", "low", "high", "higher_is_better"),
+    (*EPISODE_KEY, "annotator"),
+    (*EPISODE_KEY, "score", "low", "high", "higher_is_better"),
 )
 MEDIA = _table(
     "media",
@@ -107,21 +108,14 @@ DESCRIPTORS = _table(
     ("session_id", "turn", "person", "window"),
     ("session_id", "turn", "person", "window", "text"),
 )
-EPISODE_KEY = ("session_id", "rater", "target", "name")
 REWARDS = _table(
     "rewards",
     {
-        "session_id": TEXT,
-        "rater": TEXT,
-        "target": TEXT,
-        "name": TEXT,
+        **_EPISODE,
         "turn": WHOLE,
         "method": TEXT,
         "seed": WHOLE,
-        "reward": REAL,
-        "sd": REAL,
-        "advantage": REAL,
-        "raw_reward": REAL,
+        **dict.fromkeys(("reward", "sd", "advantage", "raw_reward"), REAL),
         "rationale": TEXT,
     },
     (*EPISODE_KEY, "turn", "method", "seed"),
@@ -131,16 +125,7 @@ REWARDS = _table(
 ``reward`` is null until the projection onto the score has been done."""
 SAMPLES = _table(
     "samples",
-    {
-        "session_id": TEXT,
-        "rater": TEXT,
-        "target": TEXT,
-        "name": TEXT,
-        "turn": WHOLE,
-        "method": TEXT,
-        "sample": WHOLE,
-        "value": REAL,
-    },
+    {**_EPISODE, "turn": WHOLE, "method": TEXT, "sample": WHOLE, "value": REAL},
     (*EPISODE_KEY, "turn", "method", "sample"),
     (*EPISODE_KEY, "turn", "method", "sample"),
 )
@@ -149,10 +134,7 @@ AUDIT = _table(
     "audit",
     {
         "perturbation": TEXT,
-        "session_id": TEXT,
-        "rater": TEXT,
-        "target": TEXT,
-        "name": TEXT,
+        **_EPISODE,
         "turn": WHOLE,
         "value": REAL,
         "planted": FLAG,
@@ -167,7 +149,7 @@ planted for. Names of people are those of the corpus, whatever the model was sho
 # bytes would be others. So no column is named as required.
 EMBEDDINGS = _table(
     "embeddings",
-    {**dict.fromkeys(EPISODE_KEY, TEXT), "turn": WHOLE, "embedding": pa.list_(pa.float32())},
+    {**_EPISODE, "turn": WHOLE, "embedding": pa.list_(pa.float32())},
     (*EPISODE_KEY, "turn"),
     (),
 )
@@ -175,7 +157,7 @@ EMBEDDINGS = _table(
 REACTIONS = _table(
     "reactions",
     {
-        **dict.fromkeys(EPISODE_KEY, TEXT),
+        **_EPISODE,
         "turn": WHOLE,
         "cues": pa.list_(REAL),
         "embedding": pa.list_(pa.float32()),
@@ -189,12 +171,7 @@ HISTORY = _table("history", {"step": WHOLE, "metric": TEXT, "value": REAL}, ("st
 """The curves of one training, a row a step (or epoch) and metric."""
 HISTORIES = _table(
     "histories",
-    {
-        "stage": TEXT,
-        "method": TEXT,
-        "seed": WHOLE,
-        **dict(zip(HISTORY.arrow.names, HISTORY.arrow.types, strict=True)),
-    },
+    {"stage": TEXT, "method": TEXT, "seed": WHOLE, **_columns(HISTORY)},
     ("stage", "method", "seed", *HISTORY.key),
     (),
 )
@@ -248,12 +225,7 @@ RESPONSES = _table(
 is the number of the turn that the response stands in for."""
 BEST_RESPONSES = _table(
     RESPONSES.name,
-    {
-        **dict(zip(RESPONSES.arrow.names, RESPONSES.arrow.types, strict=True)),
-        "best_of": WHOLE,
-        "candidates": WHOLE,
-        "reward": REAL,
-    },
+    {**_columns(RESPONSES), "best_of": WHOLE, "candidates": WHOLE, "reward": REAL},
     RESPONSES.key,
     (*RESPONSES.required, "best_of", "candidates", "reward"),
 )

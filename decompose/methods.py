@@ -73,6 +73,17 @@ def _rollouts(name: str, title: str, function: str, min_max: bool = False, **dec
     return RolloutMethod(name, title, load, section=Section(PLAYING), scale=Raw(min_max), **declared)
 
 
+def _logprobs(name: str, title: str, code: str, section: str, **declared: Any) -> tuple[LogprobMethod, LogprobMethod]:
+    """What a model on this machine measures, and a server."""
+    load, shared = f"apportion.decompose.influence.{code}", {"section": Section(section), **declared}
+    return (
+        LogprobMethod(name, f"{title} by a model on this machine", f"{load}:judge", **shared),
+        LogprobMethod(
+            f"{name}-served", f"{title} by a server", f"{load}:judge_served", requests=f"{load}:requests_for", **shared
+        ),
+    )
+
+
 def _rrd(name: str, title: str, **fixed: Any) -> ObjectiveMethod:
     return ObjectiveMethod(
         name, title, f"{_OBJECTIVES}:RRD", section=Section("rrd", tuple(fixed.items())), scale=ScoreUnits()
@@ -166,34 +177,8 @@ _OURS: tuple[Method, ...] = (
         requests="apportion.decompose.session_methods.rubric:requests_for",
         section=Section("rubric"),
     ),
-    LogprobMethod(
-        "influence",
-        "Influence on the reply, by a model on this machine",
-        "apportion.decompose.influence.judge:judge",
-        section=Section("influence"),
-    ),
-    LogprobMethod(
-        "influence-served",
-        "Influence on the reply, by a server",
-        "apportion.decompose.influence.judge:judge_served",
-        requests="apportion.decompose.influence.judge:requests_for",
-        section=Section("influence"),
-    ),
-    LogprobMethod(
-        "zero-shot",
-        "The user's next words, foretold by a model on this machine",
-        "apportion.decompose.influence.zero_shot:judge",
-        section=Section("zero_shot"),
-        languages=_ENGLISH,
-    ),
-    LogprobMethod(
-        "zero-shot-served",
-        "The user's next words, foretold by a server",
-        "apportion.decompose.influence.zero_shot:judge_served",
-        requests="apportion.decompose.influence.zero_shot:requests_for",
-        section=Section("zero_shot"),
-        languages=_ENGLISH,
-    ),
+    *_logprobs("influence", "Influence on the reply,", "judge", "influence"),
+    *_logprobs("zero-shot", "The user's next words, foretold", "zero_shot", "zero_shot", languages=_ENGLISH),
     _RRD,
     _rrd("rrd-published", "Randomized return decomposition, published loss", corrected=False),
     _rrd("rrd-160", "Randomized return decomposition, 160 turns drawn", k=160),

@@ -20,24 +20,11 @@ from apportion.reward_model.settings import MINILM
 
 FETCHING_ONLY = frozenset(
     {
-        "base_url",
-        "timeout_s",
-        "max_retries",
-        "max_reply_bytes",
-        "total_timeout_s",
-        "concurrency",
-        "requests_per_minute",
-        "tokens_per_minute",
-        "api_key_env",
-        "allow_host",
-        "proxy",
-        "proxy_auth_env",
-        "max_reply_attempts",
-        "prompt",
-        "max_sessions",
-        "selection_seed",
+        "base_url", "timeout_s", "max_retries", "max_reply_bytes", "total_timeout_s", "concurrency",
+        "requests_per_minute", "tokens_per_minute", "api_key_env", "allow_host", "proxy", "proxy_auth_env",
+        "max_reply_attempts", "prompt", "max_sessions", "selection_seed",
     }
-)
+)  # fmt: skip
 """LLM settings that decide how a reply is come by, not which; the prompt counts by its text, not by its name, and who
 is judged is an artifact of its own."""
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.builder import SkippedSession
-from apportion.environments.actions import MOST_UNUSABLE, unrated
+from apportion.environments.actions import MOST_UNUSABLE, unrated, unusable_of
 from apportion.environments.agents.agent import Agent
 from apportion.environments.environment import Environment, Observation, Step
-from apportion.environments.episode_log import UNRATED, EpisodeLog, LoggedEpisode, check_same, read_log
+from apportion.environments.episode_log import MOST, UNRATED, EpisodeLog, LoggedEpisode, check_same, read_log
 from apportion.foundation.errors import InputError, StoppedError, UnitError
 from apportion.foundation.files import locked
 
@@ -92,8 +92,10 @@ class CollectedEpisode:
     def closing(self) -> dict[str, Any]:
         """What the log says at its end."""
         closing = {"steps": len(self.environment.steps), "outcome": self.environment.outcome()}
-        more = {"counted": self.environment.counted(), UNRATED: self.unrated}
-        return closing | {name: told for name, told in more.items() if told}
+        stand = any(some for some, _ in unusable_of(self.environment.steps).values())
+        share = self.plan.most_unusable if stand else None
+        more = {"counted": self.environment.counted(), UNRATED: self.unrated, MOST: share}
+        return closing | {name: told for name, told in more.items() if told not in (None, {})}
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,10 @@ class Observation:
         """The act that words are (`Environment.meant`)."""
         return self._environment.meant(self.agent, text)
 
+    def in_words(self, kind: str, text: str) -> Action:
+        """The act that a kind and words alone are (`Environment.in_words`)."""
+        return self._environment.in_words(self.agent, kind, text)
+
     @property
     def legal(self) -> tuple[str, ...]:
         """Kinds of acts that are allowed."""
@@ -189,6 +193,10 @@ class Environment(ABC):
     def facts(self, agent: str) -> Any:
         """What ``agent`` knows now, as data, for scripted agents; nothing that `observe` would not tell."""
         return None
+
+    def role(self, agent: str) -> str:
+        """What tells what seats are for apart: the number of the seat, or the role that it was dealt."""
+        return str(self.agents.index(agent) + 1)
 
     def moment(self, agent: str) -> int:
         """A number of this step for ``agent``, another one at each of its acts: how many steps were played.

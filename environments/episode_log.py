@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from apportion.environments.actions import unusable_of
+from apportion.environments.actions import unrated, unusable_of
 from apportion.environments.environment import Action, AgentAction, Step
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import canonical_json
@@ -25,6 +25,8 @@ LOG = "episodes.jsonl"
 """Its name in a corpus folder."""
 UNRATED = "unrated"
 """The field of a closing that says why an episode has no score."""
+MOST = "most_unusable"
+"""The field of a closing that says which share of acts might be unusable; there where any is."""
 
 
 @dataclass
@@ -42,7 +44,18 @@ class LoggedEpisode:
     @property
     def rated(self) -> bool:
         """Whether it has ended with a score."""
-        return self.closing is not None and UNRATED not in self.closing
+        return self.closing is not None and self.unrated is None
+
+    @property
+    def unrated(self) -> str | None:
+        """Why it has ended without a score, in words; None where it has one, or has not ended.
+
+        A log of before there was such a share has the mark of each act, by which its episodes are held to the default.
+        """
+        if self.closing is None or UNRATED in self.closing or MOST in self.closing:
+            return (self.closing or {}).get(UNRATED)
+        why = unrated(self.steps)
+        return why and f"{why} (its log is from before that was looked at)"
 
 
 class EpisodeLog:

@@ -15,18 +15,23 @@ class World:
     ``name``: As in commands and logs. ``title``: What is played, in a line. ``simulator``: The place of what restores
     its sessions, an `apportion.environments.episode_restorer.Simulator`. ``game``: The place of its
     `apportion.environments.deduction.games.GameKind` (rules' options, environment, agents), if it is a game of hidden
-    roles; its commands are made of it. ``commands``: Which of `COMMANDS` know it.
+    roles; its commands are made of it. ``choice``: The place of its `apportion.environments.simulation.Simulation`, if
+    it is none. ``reward``: The dimension of its outcome that is rewarded where nobody says another. ``commands``: Which
+    of `COMMANDS` know it.
     """
 
     name: str
     title: str
     simulator: str
     game: str | None = None
+    choice: str | None = None
+    reward: str = "win"
     commands: tuple[str, ...] = (SIMULATE, PLAY, TOURNAMENT)
 
 
-def _negotiation(folder: str) -> str:
-    return f"apportion.environments.negotiation.{folder}simulation:SIMULATOR"
+def _negotiation(name: str, title: str, folder: str, choice: str, *commands: str) -> World:
+    place = f"apportion.environments.negotiation.{folder}simulation"
+    return World(name, title, f"{place}:SIMULATOR", choice=f"{place}:{choice}", reward="points", commands=commands)
 
 
 def hidden_roles(name: str, title: str, module: str) -> World:
@@ -36,10 +41,19 @@ def hidden_roles(name: str, title: str, module: str) -> World:
 
 _DEDUCTION = "apportion.environments.deduction"
 WORLDS: tuple[World, ...] = (
-    World("sotopia", "social episodes", "apportion.environments.sotopia.simulator:SIMULATOR", commands=COMMANDS),
-    World("negotiation", "two share out books, hats and balls", _negotiation("")),
-    World("bargaining", "a buyer and a seller", _negotiation("bargaining."), commands=(SIMULATE,)),
-    World("casino", "two share out food, water and firewood", _negotiation("casino."), commands=(SIMULATE,)),
+    World(
+        "sotopia",
+        "social episodes",
+        "apportion.environments.sotopia.simulator:SIMULATOR",
+        choice="apportion.environments.sotopia.simulation:SimulationChoice",
+        reward="GOAL",
+        commands=COMMANDS,
+    ),
+    _negotiation(
+        "negotiation", "two share out books, hats and balls", "", "NegotiationChoice", SIMULATE, PLAY, TOURNAMENT
+    ),
+    _negotiation("bargaining", "a buyer and a seller", "bargaining.", "BargainingChoice", SIMULATE),
+    _negotiation("casino", "two share out food, water and firewood", "casino.", "CasinoChoice", SIMULATE),
     hidden_roles(
         "werewolf", "Werewolf: two werewolves, a seer, a guardian and three villagers", f"{_DEDUCTION}.werewolf.game"
     ),

@@ -1,8 +1,8 @@
-"""What people did at a moment, one row an event: what their faces showed, and what their talk tells."""
+"""What people did at a moment, one row an event: what faces showed, voices sounded like, and talk tells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +14,18 @@ from apportion.features.time_series import Series, Span
 if TYPE_CHECKING:
     from apportion.features.face.face_features import FaceMeasures
 
-SMILE, BLINK = "smile", "blink"
+SMILE, BLINK, LAUGHTER = "smile", "blink", "laughter"
 MOVED = {"nod_yes": "head_y", "nod_single": "head_y", "nod_no": "head_x"}
 """Kinds of head events, and the path that tells how far the head went."""
 
 
-def session_events(session: Session, faces: Mapping[str, FaceMeasures | None]) -> list[Event]:
-    """All events of a session, by person, kind and start; ``faces`` by person."""
+def session_events(
+    session: Session, faces: Mapping[str, FaceMeasures | None], laughter: Mapping[str, Sequence[Span]]
+) -> list[Event]:
+    """All events of a session, by person, kind and start; ``faces`` and ``laughter`` by person."""
     seen = [event for person, face in faces.items() if face is not None for event in _of_face(person, face)]
-    return sorted([*talk_events(session), *seen], key=lambda event: (event.person, event.kind, event.start_s))
+    heard = [Event(person, LAUGHTER, *span) for person, spans in laughter.items() for span in spans]
+    return sorted([*talk_events(session), *seen, *heard], key=lambda event: (event.person, event.kind, event.start_s))
 
 
 def _of_face(person: str, face: FaceMeasures) -> Iterator[Event]:

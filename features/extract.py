@@ -76,7 +76,12 @@ def extract_session(
         means += _mean_rows(session, person, behaviour, floor, settings)
     # By turn first, so that a reader of the table meets a turn's people together.
     means.sort(key=lambda row: row[0])
-    events = session_events(session, {person: behaviour.face for person, behaviour in people.items()})
+    laughter = {
+        person: behaviour.voice.laughter
+        for person, behaviour in people.items()
+        if behaviour.voice is not None and not _is_shared(session, person)
+    }
+    events = session_events(session, {person: behaviour.face for person, behaviour in people.items()}, laughter)
     return (
         _table(FRAMES.arrow, session.session_id, frames),
         _table(UTTERANCE_FEATURES.arrow, session.session_id, means),
@@ -132,6 +137,8 @@ class SessionFeatures:
         measured: dict[str, Measured] = {}
         if self.voice is not None:
             measured |= self.voice.measure([span] if floor is None else intersect(span, floor), length_s)
+            # Who of several people at one microphone laughs is not known.
+            measured |= measure_track("laughter", self.voice, [span] if floor is None else [], length_s)
         if self.face is not None:
             measured |= self.face.measure([span], length_s)
         if self.talk is not None:

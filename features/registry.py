@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from apportion.features.time_series import Span, count_events
 
-Track = Literal["voice", "face", "talk"]
+Track = Literal["voice", "face", "talk", "laughter"]
 Measured = tuple[float | None, float]
 """Mean in the feature's unit, None where unobserved, and coverage 0 to 1."""
 Measure = Callable[[str, Any, Sequence[Span], float], Measured | None]
@@ -78,6 +78,12 @@ def talk_count(name: str, track: Any, spans: Sequence[Span], length_s: float) ->
     if name == "backchannels" and not track.hears:
         return None
     return sum(track.within(name.removesuffix("s"), spans)), 1.0
+
+
+def laugh_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """How many bouts of laughter have their middle in the window, with the coverage of the recording."""
+    coverage = track.series["pause_fraction"].mean(spans, length_s)[1]
+    return float(count_events(track.laughter, spans)) if coverage > 0 else None, coverage
 
 
 def event_rate(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
@@ -275,6 +281,8 @@ _ROWS = (
     _voice("shimmer_local", "fraction", "shimmer", measure=shimmer, digits=4),
     _voice("hnr_db", "dB", "harmonics to noise, dB", digits=1),
     _voice("spectral_tilt_db", "dB", "spectral tilt, dB", measure=spectral_tilt, digits=1),
+    # No voice by its track: a listener laughs who has no voice otherwise.
+    Feature("laughs", "laughter", "laughs", "laughs", Count("laughs", "laughs"), laugh_count, digits=0, common=False),
     # Counted, and not told: nobody has measured whether words for them help a reader of the turn.
     _voice("articulation_rate", "syllables a second", "syllables a second of speech", measure=syllable_rate, digits=1),
     _voice("pause_fraction", "of the time", "pauses, share"),
@@ -358,6 +366,11 @@ EMOTIONS = tuple(row.name for row in _ROWS if isinstance(row.words, Emotion))
 def is_voice(name: str) -> bool:
     """Whether a feature is measured in the voice; False for columns that are not ours."""
     return name in FEATURES and FEATURES[name].track == "voice"
+
+
+def has_events(name: str) -> bool:
+    """Whether a feature counts events that are told by themselves, whatever is usual; False for columns not ours."""
+    return name in FEATURES and FEATURES[name].track in ("talk", "laughter")
 
 
 def is_face(name: str) -> bool:

@@ -226,10 +226,7 @@ class Config(Settings):
     def with_audit(self, sessions: int | None = None) -> Config:
         """A copy that audits: ``sessions`` sessions, or as many as configured, or ``AUDITED_SESSIONS``.
 
-        Raises
-        ------
-        InputError
-            No method of the configuration asks a language model.
+        Raises InputError: No method of the configuration asks a language model.
         """
         if self.decompose.audited_method is None:
             raise InputError(
@@ -242,10 +239,7 @@ class Config(Settings):
     def with_algorithm(self, algorithm: str) -> Config:
         """A copy that aligns by ``algorithm``.
 
-        Raises
-        ------
-        InputError
-            Settings that do not suit it.
+        Raises InputError: Settings that do not suit it.
         """
         values = {**self.align.model_dump(exclude_unset=True), "algorithm": algorithm}
         try:
@@ -259,10 +253,7 @@ class Config(Settings):
 
         ``called`` is what the caller calls a key, for errors.
 
-        Raises
-        ------
-        InputError
-            A value that is not allowed, or settings that do not suit each other.
+        Raises InputError: A value that is not allowed, or settings that do not suit each other.
         """
         given = {name: value for name, value in changes.items() if value is not None}
         if not given:
@@ -293,10 +284,8 @@ def load_config(path: str | Path, preset: str | None = None, checked: Collection
 
     The sections ``checked`` are checked at once, the others when they are first asked for.
 
-    Raises
-    ------
-    InputError
-        Missing or unreadable file, TOML syntax, an unknown key (with the nearest known one), a value out of range.
+    Raises InputError: Missing or unreadable file, TOML syntax, an unknown key (with the nearest known one), a value out
+    of range.
     """
     path = Path(path)
     check_path(path)

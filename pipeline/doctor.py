@@ -22,16 +22,8 @@ from apportion.pipeline.config import usable_cores
 
 State = Literal["ok", "missing", "warning"]
 NEEDED = (
-    "torch",
-    "transformers",
-    "peft",
-    "trl",
-    "praat-parselmouth",
-    "librosa",
-    "opencv-python-headless",
-    "av",
-    "openai",
-)
+    "torch", "transformers", "peft", "trl", "praat-parselmouth", "librosa", "opencv-python-headless", "av", "openai",
+)  # fmt: skip
 OPTIONAL = {
     "apache-airflow": "the Airflow DAG (its own environment: docs/guides/many-machines.md)",
     "prefect": "the Prefect flow (its own environment: docs/guides/many-machines.md)",

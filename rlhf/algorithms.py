@@ -60,7 +60,7 @@ _REWARDED = frozenset(
 )
 _MULTI_TURN = frozenset(("max_turns", "partner", "partner_settings", "reward_placement"))
 _GROUPS = frozenset(("num_generations", "generation"))
-_ENVIRONMENT = frozenset(("environment", "environment_settings"))
+_ENVIRONMENT = frozenset(("environment", "environment_settings", "role_baseline"))
 _CRITIC = frozenset(
     (
         *("gae_lambda", "gamma", "kl_clip", "kl_controller", "kl_horizon", "kl_target", "group_by_length"),

@@ -94,12 +94,23 @@ class Plugin:
 
 REWARD_MODEL, RECORDED = "reward_model", "recorded"
 """What is chosen where nothing is said."""
-OUTCOME = "outcome"
-"""The reward of episodes in an environment by its rules."""
+OUTCOME, CREDIT = "outcome", "credit"
+"""The rewards of episodes in an environment by its rules."""
 
-THE_REWARD_MODEL = Plugin(REWARD_MODEL, "A trained reward model of turns", "apportion.rlhf.training.reward:of_job")
+THE_REWARD_MODEL = Plugin(
+    REWARD_MODEL,
+    "A trained reward model of turns",
+    "apportion.rlhf.training.reward:of_job",
+    settings="apportion.rlhf.policy_settings:OutcomeWeight",
+)
 THE_OUTCOME = Plugin(
     OUTCOME, "What the rules of the environment say at the end", "apportion.rlhf.training.reward:of_episodes"
+)
+THE_CREDIT = Plugin(
+    CREDIT,
+    "What each turn has brought of the outcome, by the environment's rules",
+    "apportion.rlhf.training.reward:of_turns",
+    settings="apportion.rlhf.sampling.live_credit:CreditSettings",
 )
 THE_STACKELBERG_REWARD = Plugin(
     "stackelberg",
@@ -155,6 +166,7 @@ REWARDS = _registry(
     "apportion.rewards",
     "reward_model=THE_REWARD_MODEL",
     "outcome=THE_OUTCOME",
+    "credit=THE_CREDIT",
     "stackelberg=THE_STACKELBERG_REWARD",
 )
 PARTNERS = _registry(

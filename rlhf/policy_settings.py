@@ -163,3 +163,13 @@ class AlarmSettings(Settings):
         if 0 < factor <= 1:
             raise ValueError("give a factor above 1, or 0 to turn the alarm off")
         return factor
+
+
+class OutcomeWeight(Settings):
+    """What the outcome of an episode counts beside a reward of its turns."""
+
+    outcome: float = Field(
+        default=0.0,
+        ge=0,
+        description="in an environment: the outcome times this is paid at the last turn, beside the turns' rewards",
+    )

@@ -14,7 +14,7 @@ from apportion.foundation.files import found_from, last_name
 from apportion.foundation.model_hub.names import model_found_from
 from apportion.foundation.settings import Preset, PresetSettings
 from apportion.rlhf.algorithms import ALGORITHMS, Algorithm, AlgorithmName, listed, readers, unrewarded
-from apportion.rlhf.plugins import ENVIRONMENTS, OUTCOME, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
+from apportion.rlhf.plugins import CREDIT, ENVIRONMENTS, OUTCOME, PARTNERS, RECORDED, REWARD_MODEL, REWARDS, Plugin
 from apportion.rlhf.policy_settings import (
     AlarmSettings,
     ContextTurns,
@@ -40,7 +40,7 @@ RECORD = readers("epochs", "or")
 CHOSEN = (
     *("reward", "reward_settings", "reward_ensemble", "reward_join", "partner", "partner_settings", "prompts"),
     *("environment", "environment_settings", "epochs", "warmup", "scale_rewards", "preference_margin", "penalties"),
-    "refresh_fit",
+    *("refresh_fit", "role_baseline"),
 )
 """What enters the key by what it is, and only where it is not what it always was."""
 
@@ -99,9 +99,12 @@ class AlignSettings(PresetSettings):
         default=REWARD_MODEL,
         min_length=1,
         description="what scores the replies: reward_model (a run's), outcome (what the environment's rules say at an "
-        "episode's end), or the name of a reward that a package brings",
+        "episode's end), credit (what of it each turn has brought), or the name of a reward that a package brings",
     )
-    reward_settings: dict[str, Any] = Field(default={}, description="settings of that reward, as a table")
+    reward_settings: dict[str, Any] = Field(
+        default={},
+        description="settings of that reward, as a table: docs/guides/reward-model-and-alignment.md names the keys",
+    )
     prompts: Path | None = Field(
         default=None,
         description="a JSON Lines file of prompts that are answered, in place of the policy split's contexts",
@@ -259,6 +262,13 @@ class AlignSettings(PresetSettings):
         default={},
         description="settings of that environment: docs/guides/reward-model-and-alignment.md names the keys",
     )
+    role_baseline: float | None = Field(
+        default=None,
+        ge=0,
+        lt=1,
+        description=f"{readers('role_baseline')}, in an environment: decay of a running mean of returns by role, which "
+        "is taken off an episode's return (SPIRAL: 0.95); none takes nothing off",
+    )
     reward_placement: Literal["turn", "response"] = Field(
         default="turn", description="where a response of several turns is paid: each turn its score, or all at its end"
     )
@@ -327,10 +337,16 @@ class AlignSettings(PresetSettings):
     @model_validator(mode="after")
     def _plays(self) -> AlignSettings:
         if self.environment is None:
-            if self.reward == OUTCOME:
-                raise ValueError(f"reward = {OUTCOME!r} is what the rules of an environment say; name an environment")
+            if self.reward in (OUTCOME, CREDIT):
+                raise ValueError(
+                    f"reward = {self.reward!r} is what the rules of an environment say; name an environment"
+                )
+            if self.reward == REWARD_MODEL and self.reward_settings.get("outcome"):
+                raise ValueError("reward_settings.outcome weighs what an environment's rules say; name an environment")
             if self.environment_settings:
                 raise ValueError("environment_settings are given, and no environment; name one, or take them out")
+            if self.role_baseline is not None:
+                raise ValueError("role_baseline is of roles in an environment; name one, or take it out")
             return self
         if "environment" not in self.trainer.reads:
             fit = readers("environment")
@@ -341,7 +357,17 @@ class AlignSettings(PresetSettings):
                     f"{name} and environment = {self.environment!r}: the environment says what is answered, how often "
                     f"and by whom; take out {name}"
                 )
+        if self.reward == CREDIT:
+            self._credits()
         return self
+
+    def _credits(self) -> None:
+        by: Any = self.reward_by.checked(self.reward_settings)
+        assert self.environment_by is not None
+        try:
+            by.player_in(self.environment_by.checked(self.environment_settings))
+        except InputError as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _suits_the_algorithm(self) -> AlignSettings:
@@ -486,7 +512,7 @@ class AlignSettings(PresetSettings):
     def chosen(self) -> dict[str, Any]:
         """What of `CHOSEN` is not as always, by what it is, for a key or a card."""
         chosen: dict[str, Any] = {}
-        if self.reward != REWARD_MODEL:
+        if self.reward != REWARD_MODEL or self.reward_settings:
             chosen["reward"] = self.reward_by.identity(self.reward_settings)
         if self.partner != RECORDED:
             chosen["partner"] = self.partner_by.identity(self.partner_settings)
@@ -502,6 +528,8 @@ class AlignSettings(PresetSettings):
         if "penalties" in self.trainer.reads and self.penalties != PenaltySettings():
             chosen["penalties"] = self.penalties.plain()
         named = ("epochs", "warmup", "preference_margin", "refresh_fit")
+        if self.role_baseline is not None:
+            chosen["role_baseline"] = self.role_baseline
         return {**chosen, **{name: value for name in named if (value := getattr(self, name))}}
 
     @property

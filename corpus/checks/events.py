@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow.compute as pc
 
-from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
+from apportion.corpus.checks.rows import duplicates, issues, not_numbers, nulls, pairs, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.schema import EVENTS
@@ -28,12 +28,11 @@ def check_events(corpus: Corpus) -> Iterator[ValidationIssue]:
         if row["person"] is not None and who not in people:
             told, allowed = f"{row['person']!r} neither speaks nor is recorded", "somebody of the session"
             yield _issue(number, "person", who[0], told, allowed, "Correct the name, or remove the row.")
-    for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
-        told, allowed = f"ends at {row['end_s']:g} s, before its start", f"{row['start_s']:g} s or later"
-        yield _issue(number, "end_s", row["session_id"], told, allowed, "Correct start_s or end_s.")
-    for number, row in rows_where(table, pc.less(table.column("strength"), 0.0)):
-        hint = "Correct the strength, or leave it empty."
-        yield _issue(number, "strength", row["session_id"], f"{row['strength']:g}", "0 or more, or empty", hint)
+    turned = rows_where(table, pc.less(table.column("end_s"), table.column("start_s")))
+    told, allowed = "ends at {end_s:g} s, before its start", "{start_s:g} s or later"
+    yield from issues(EVENTS.name, turned, "end_s", told, allowed, "Correct start_s or end_s.")
+    below, hint = rows_where(table, pc.less(table.column("strength"), 0.0)), "Correct the strength, or leave it empty."
+    yield from issues(EVENTS.name, below, "strength", "{strength:g}", "0 or more, or empty", hint)
 
 
 def _issue(number: int, column: str, session_id: str, found: str, allowed: str, hint: str) -> ValidationIssue:

@@ -48,32 +48,17 @@ def _row_problems(
         allowed = f"{', '.join(READY)}, COLUMN:FEATURE, or empty" if mapped else allowed
         yield ValidationIssue("media", number, "channel", id_, repr(channel), allowed, "Correct the channel.")
     if row["speaker"] == ENVIRONMENT:
-        yield ValidationIssue(
-            "media",
-            number,
-            "speaker",
-            id_,
-            f"{ENVIRONMENT!r} is the rater of scores that rules or a judge gave: nobody whom a recording shows",
-            "a speaker of the session",
-            "Correct the name, or remove the row.",
-        )
+        told = f"{ENVIRONMENT!r} is the rater of scores that rules or a judge gave: nobody whom a recording shows"
+        allowed, hint = "a speaker of the session", "Correct the name, or remove the row."
+        yield ValidationIssue("media", number, "speaker", id_, told, allowed, hint)
     elif (id_, row["speaker"]) not in people:
-        yield ValidationIssue(
-            "media",
-            number,
-            "speaker",
-            id_,
-            f"{row['speaker']!r} neither speaks nor rates",
-            ", ".join(sorted(str(name) for session, name in people if session == id_)) or "a speaker",
-            "Correct the name in media or in utterances.",
-            "warning",
-        )
+        told, hint = f"{row['speaker']!r} neither speaks nor rates", "Correct the name in media or in utterances."
+        allowed = ", ".join(sorted(str(name) for session, name in people if session == id_)) or "a speaker"
+        yield ValidationIssue("media", number, "speaker", id_, told, allowed, hint, "warning")
     fault = None if row["path"] is None else path_fault(row["path"], root)
     if fault is not None:
-        value, hint = fault
-        yield ValidationIssue(
-            "media", number, "path", id_, f"{row['path']!r} {value}", "a file inside the corpus folder", hint
-        )
+        told, hint = f"{row['path']!r} {fault[0]}", fault[1]
+        yield ValidationIssue("media", number, "path", id_, told, "a file inside the corpus folder", hint)
 
 
 def _is_map(text: str) -> bool:

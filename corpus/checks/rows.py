@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.issue import ValidationIssue
+from apportion.corpus.issue import Severity, ValidationIssue
 from apportion.corpus.schema import BACKGROUNDS, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS
 
@@ -21,6 +21,33 @@ def rows_where(table: pa.Table, mask: pa.ChunkedArray) -> Iterator[tuple[int, di
     return ((position + 1, row) for position, row in zip(positions.to_pylist(), rows, strict=True))
 
 
+def issues(
+    name: str,
+    rows: Iterable[tuple[int, dict[str, Any]]],
+    column: str,
+    found: str,
+    allowed: str,
+    hint: str,
+    severity: Severity = "error",
+) -> Iterator[ValidationIssue]:
+    """One issue for each (number, row) of the table ``name``.
+
+    ``found`` and ``allowed`` are filled in with the row's values, as in "{end_s:g} s".
+    """
+    for number, row in rows:
+        told, wanted = found.format_map(row), allowed.format_map(row)
+        yield ValidationIssue(name, number, column, row["session_id"], told, wanted, hint, severity)
+
+
+def once(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The first (number, row) of each session."""
+    reported: set[str] = set()
+    for number, row in rows:
+        if row["session_id"] not in reported:
+            reported.add(row["session_id"])
+            yield number, row
+
+
 def not_finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """True where a number is NaN or infinite; false or null elsewhere."""
     return pc.invert(pc.is_finite(column))
@@ -30,25 +57,15 @@ def nulls(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue]:
     """Required values that are missing."""
     for name in schema.required:
         if table.column(name).null_count:
-            for number, row in rows_where(table, table.column(name).is_null()):
-                yield ValidationIssue(
-                    schema.name, number, name, row["session_id"], "no value", "a value in every row", "Fill it in."
-                )
+            empty = rows_where(table, table.column(name).is_null())
+            yield from issues(schema.name, empty, name, "no value", "a value in every row", "Fill it in.")
 
 
 def not_numbers(table: pa.Table, name: str, columns: Iterable[str]) -> Iterator[ValidationIssue]:
     """NaN and infinite values."""
     for column in columns:
-        for number, row in rows_where(table, not_finite(table.column(column))):
-            yield ValidationIssue(
-                name,
-                number,
-                column,
-                row["session_id"],
-                f"{row[column]} is not a number",
-                "a finite number",
-                "Give the number, or leave the row out.",
-            )
+        odd, hint = rows_where(table, not_finite(table.column(column))), "Give the number, or leave the row out."
+        yield from issues(name, odd, column, f"{{{column}}} is not a number", "a finite number", hint)
 
 
 def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue]:
@@ -61,15 +78,10 @@ def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue
     for number, key in enumerate(zip(*(table.column(name).to_pylist() for name in keys), strict=True), start=1):
         if key in seen:
             shown = ", ".join(str(part) for part in key[1:] if part is not None) or str(key[0])
-            yield ValidationIssue(
-                schema.name,
-                number,
-                keys[-1] if len(keys) < 3 else ", ".join(keys[1:]),
-                key[0],
-                f"{shown} is there already (row {seen[key]})",
-                "each " + " + ".join(keys) + " once",
-                "Renumber it, or remove one of the two.",
-            )
+            column = keys[-1] if len(keys) < 3 else ", ".join(keys[1:])
+            told, allowed = f"{shown} is there already (row {seen[key]})", f"each {' + '.join(keys)} once"
+            hint = "Renumber it, or remove one of the two."
+            yield ValidationIssue(schema.name, number, column, key[0], told, allowed, hint)
         else:
             seen[key] = number
 
@@ -77,19 +89,9 @@ def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue
 def unknown_sessions(table: pa.Table, name: str, sessions: pa.Table) -> Iterator[ValidationIssue]:
     """Rows of sessions that the table ``sessions`` does not have: one problem a session, at its first row."""
     known = pc.is_in(table.column("session_id"), value_set=sessions.column("session_id").combine_chunks())
-    reported: set[str] = set()
-    for number, row in rows_where(table, pc.invert(known)):
-        if row["session_id"] not in reported:
-            reported.add(row["session_id"])
-            yield ValidationIssue(
-                name,
-                number,
-                "session_id",
-                row["session_id"],
-                f"{row['session_id']!r} is not in the table sessions",
-                "a session_id of the table sessions",
-                "Add the session, or correct the id.",
-            )
+    unknown, hint = once(rows_where(table, pc.invert(known))), "Add the session, or correct the id."
+    told, allowed = "{session_id!r} is not in the table sessions", "a session_id of the table sessions"
+    yield from issues(name, unknown, "session_id", told, allowed, hint)
 
 
 def pairs(table: pa.Table, *columns: str) -> set[tuple[Any, ...]]:
@@ -124,12 +126,6 @@ def _row_problems(row: dict[str, Any], number: int, speakers: set[str] | None) -
     # A session that is unknown or in which nobody speaks is told once, not again for each row.
     if speaker is not None and speakers is not None and speaker not in speakers:
         names = ", ".join(sorted(name for name in speakers if name is not None))
-        yield ValidationIssue(
-            "backgrounds",
-            number,
-            "speaker",
-            id_,
-            f"{speaker!r} does not speak in the session",
-            f"{names}, or empty for what everybody knows",
-            "Correct the name, or remove the row.",
-        )
+        told, allowed = f"{speaker!r} does not speak in the session", f"{names}, or empty for what everybody knows"
+        hint = "Correct the name, or remove the row."
+        yield ValidationIssue("backgrounds", number, "speaker", id_, told, allowed, hint)

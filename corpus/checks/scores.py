@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.annotators import COMPUTED, is_badly_computed
-from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, rows_where, unknown_sessions
+from apportion.corpus.checks.rows import duplicates, issues, not_numbers, nulls, pairs, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.schema import EPISODE_KEY, RATINGS, TURN_LABELS
 from apportion.corpus.session import ENVIRONMENT
+
+_SCALE = "low, high, higher_is_better"
 
 
 def check_ratings(corpus: Corpus) -> Iterator[ValidationIssue]:
@@ -45,55 +47,28 @@ def check_turn_labels(corpus: Corpus) -> Iterator[ValidationIssue]:
     yield from _scale_ends(table, "turn_labels")
     yield from _off_scale(table, "turn_labels", "value")
     unnamed = [by is not None and is_badly_computed(by) for by in table["annotator"].to_pylist()]
-    for number, row in rows_where(table, pa.chunked_array([pa.array(unnamed)])):
-        yield ValidationIssue(
-            "turn_labels",
-            number,
-            "annotator",
-            row["session_id"],
-            f"the annotator {row['annotator']!r} does not say what computed the label, or is spelled otherwise",
-            f"a person's id, nothing, or '{COMPUTED}' and what computed it, such as '{COMPUTED}rollouts'",
-            "Name what computed it, in that spelling.",
-        )
+    odd = rows_where(table, pa.chunked_array([pa.array(unnamed)]))
+    told = "the annotator {annotator!r} does not say what computed the label, or is spelled otherwise"
+    allowed = f"a person's id, nothing, or '{COMPUTED}' and what computed it, such as '{COMPUTED}rollouts'"
+    yield from issues("turn_labels", odd, "annotator", told, allowed, "Name what computed it, in that spelling.")
     turns = pairs(corpus.utterances, "session_id", "turn")
     wrong = [key not in turns for key in _rows(table, "session_id", "turn")]
-    for number, row in rows_where(table, pa.chunked_array([pa.array(wrong)])):
-        yield ValidationIssue(
-            "turn_labels",
-            number,
-            "turn",
-            row["session_id"],
-            f"turn {row['turn']} is not in the table utterances",
-            "a turn of the session",
-            "Correct the turn number, or remove the label.",
-        )
+    unknown = rows_where(table, pa.chunked_array([pa.array(wrong)]))
+    hint = "Correct the turn number, or remove the label."
+    told = "turn {turn} is not in the table utterances"
+    yield from issues("turn_labels", unknown, "turn", told, "a turn of the session", hint)
 
 
 def _scale_ends(table: pa.Table, name: str) -> Iterator[ValidationIssue]:
-    for number, row in rows_where(table, pc.greater_equal(table.column("low"), table.column("high"))):
-        yield ValidationIssue(
-            name,
-            number,
-            "low",
-            row["session_id"],
-            f"low {row['low']:g} is not below high {row['high']:g}",
-            "low < high",
-            "Correct the ends of the scale; say higher_is_better = false where a low value is the good end.",
-        )
+    turned = rows_where(table, pc.greater_equal(table.column("low"), table.column("high")))
+    hint = "Correct the ends of the scale; say higher_is_better = false where a low value is the good end."
+    yield from issues(name, turned, "low", "low {low:g} is not below high {high:g}", "low < high", hint)
 
 
 def _off_scale(table: pa.Table, name: str, column: str) -> Iterator[ValidationIssue]:
     outside = pc.and_(outside_scale(table, column), pc.is_finite(table.column(column)))
-    for number, row in rows_where(table, outside):
-        yield ValidationIssue(
-            name,
-            number,
-            column,
-            row["session_id"],
-            f"{row[column]:g} is outside its scale",
-            f"{row['low']:g} to {row['high']:g}",
-            f"Correct the {column}, or the ends of its scale (low, high).",
-        )
+    told, hint = f"{{{column}:g}} is outside its scale", f"Correct the {column}, or the ends of its scale (low, high)."
+    yield from issues(name, rows_where(table, outside), column, told, "{low:g} to {high:g}", hint)
 
 
 def outside_scale(table: pa.Table, column: str) -> pa.ChunkedArray:
@@ -115,33 +90,18 @@ def _absent_people(corpus: Corpus) -> Iterator[ValidationIssue]:
         for column, person, known in (("rater", rater, raters), ("target", target, speaking)):
             if person is not None and (session_id, person) not in known:
                 people = ", ".join(sorted(name for id_, name in known if id_ == session_id and name is not None))
-                yield ValidationIssue(
-                    "ratings",
-                    number,
-                    column,
-                    session_id,
-                    f"{person!r} is not a speaker of the session",
-                    people,
-                    "Correct the name in ratings or in utterances.",
-                )
+                told = f"{person!r} is not a speaker of the session"
+                hint = "Correct the name in ratings or in utterances."
+                yield ValidationIssue("ratings", number, column, session_id, told, people, hint)
 
 
 def _rates_alone(table: pa.Table) -> Iterator[ValidationIssue]:
     """One warning where somebody's own score would credit their own turns."""
     found = list(rows_where(table, pc.equal(table.column("rater"), table.column("target"))))
-    if found:
-        number, row = found[0]
-        yield ValidationIssue(
-            "ratings",
-            number,
-            "target",
-            row["session_id"],
-            f"in {len(found):,} ratings rater and target are one person, such as {row['rater']!r}, who is paid by "
-            "their own score",
-            "another person",
-            "Name who is rated, or leave these ratings out.",
-            "warning",
-        )
+    told = f"in {len(found):,} ratings rater and target are one person, such as {{rater!r}}, "
+    told += "who is paid by their own score"
+    hint = "Name who is rated, or leave these ratings out."
+    yield from issues("ratings", found[:1], "target", told, "another person", hint, "warning")
 
 
 def _unnamed_judge(table: pa.Table) -> Iterator[ValidationIssue]:
@@ -149,16 +109,9 @@ def _unnamed_judge(table: pa.Table) -> Iterator[ValidationIssue]:
     unnamed = pc.and_(pc.equal(table.column("rater"), ENVIRONMENT), table.column("annotator").is_null())
     found = [number for number, _ in rows_where(table, unnamed)]
     if found:
-        yield ValidationIssue(
-            "ratings",
-            found[0],
-            "annotator",
-            None,
-            f"{len(found):,} scores of the rater {ENVIRONMENT!r} do not say who gave them",
-            "the judge's name, or rules",
-            "Fill in the annotator.",
-            "warning",
-        )
+        told = f"{len(found):,} scores of the rater {ENVIRONMENT!r} do not say who gave them"
+        allowed, hint = "the judge's name, or rules", "Fill in the annotator."
+        yield ValidationIssue("ratings", found[0], "annotator", None, told, allowed, hint, "warning")
 
 
 def _differing_scales(table: pa.Table) -> Iterator[ValidationIssue]:
@@ -171,28 +124,15 @@ def _differing_scales(table: pa.Table) -> Iterator[ValidationIssue]:
         of_name[row[3]].add(row[4:])
     for (session_id, rater, target, name), found in sorted(of_episode.items(), key=str):
         if len(found) > 1:
-            yield ValidationIssue(
-                "ratings",
-                None,
-                "low, high, higher_is_better",
-                session_id,
-                f"the annotators of {name!r} ({rater} of {target}) use {len(found)} different scales",
-                "one scale an episode",
-                "Map their scores to one scale.",
-            )
+            told = f"the annotators of {name!r} ({rater} of {target}) use {len(found)} different scales"
+            allowed, hint = "one scale an episode", "Map their scores to one scale."
+            yield ValidationIssue("ratings", None, _SCALE, session_id, told, allowed, hint)
     for name, different in sorted(of_name.items(), key=str):
         if len(different) > 1:
             shown = ", ".join(sorted(f"{low} to {high}" for low, high, _ in different)[:4])
-            yield ValidationIssue(
-                "ratings",
-                None,
-                "low, high, higher_is_better",
-                None,
-                f"{name!r} has {len(different)} different scales ({shown})",
-                "one scale a rating name",
-                "Map the scores to one scale, or name the ratings apart.",
-                "warning",
-            )
+            told, allowed = f"{name!r} has {len(different)} different scales ({shown})", "one scale a rating name"
+            hint = "Map the scores to one scale, or name the ratings apart."
+            yield ValidationIssue("ratings", None, _SCALE, None, told, allowed, hint, "warning")
 
 
 def _no_variance(corpus: Corpus) -> Iterator[ValidationIssue]:
@@ -201,19 +141,8 @@ def _no_variance(corpus: Corpus) -> Iterator[ValidationIssue]:
         scores = table.filter(pc.equal(table.column("name"), name)).column("score").drop_null().to_pylist()
         warning = score_variance_warning(scores)
         if warning:
-            yield ValidationIssue(
-                "ratings",
-                None,
-                "score",
-                None,
-                f"{name!r}: {warning}",
-                "scores that differ",
-                _NO_VARIANCE_HINT,
-                "warning",
-            )
-
-
-_NO_VARIANCE_HINT = "Add sessions with other scores, or choose another rating."
+            told, hint = f"{name!r}: {warning}", "Add sessions with other scores, or choose another rating."
+            yield ValidationIssue("ratings", None, "score", None, told, "scores that differ", hint, "warning")
 
 
 def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[Any, ...]]:

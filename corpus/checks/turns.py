@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, rows_where, unknown_sessions
+from apportion.corpus.checks.rows import duplicates, issues, not_numbers, nulls, once, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.languages.names import read_language
@@ -24,22 +24,12 @@ def check_sessions(corpus: Corpus) -> Iterator[ValidationIssue]:
     table = corpus.sessions
     yield from duplicates(table, SESSIONS)
     yield from not_numbers(table, "sessions", ["duration_s"])
-    for number, row in rows_where(table, pc.less(table.column("duration_s"), 0)):
-        value = f"{row['duration_s']:g} s"
-        yield ValidationIssue(
-            "sessions", number, "duration_s", row["session_id"], value, "0 s or more, or empty", "Correct the duration."
-        )
+    below, allowed = rows_where(table, pc.less(table.column("duration_s"), 0)), "0 s or more, or empty"
+    yield from issues("sessions", below, "duration_s", "{duration_s:g} s", allowed, "Correct the duration.")
     spoken = pc.is_in(table.column("session_id"), value_set=corpus.utterances.column("session_id").combine_chunks())
-    for number, row in rows_where(table, pc.invert(spoken)):
-        yield ValidationIssue(
-            "sessions",
-            number,
-            "session_id",
-            row["session_id"],
-            "the session has no utterances",
-            "at least one utterance a session",
-            "Add its transcript, or leave the session out.",
-        )
+    silent, hint = rows_where(table, pc.invert(spoken)), "Add its transcript, or leave the session out."
+    told, allowed = "the session has no utterances", "at least one utterance a session"
+    yield from issues("sessions", silent, "session_id", told, allowed, hint)
     yield from _no_languages(table.column("language"))
 
 
@@ -66,16 +56,9 @@ def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
     yield from _blank(table)
     yield from _reserved_name(table)
     yield from _half_timed(table)
-    for number, row in rows_where(table, pc.less(table.column("end_s"), table.column("start_s"))):
-        yield ValidationIssue(
-            "utterances",
-            number,
-            "end_s",
-            row["session_id"],
-            f"turn {row['turn']} ends at {row['end_s']:g} s, before its start at {row['start_s']:g} s",
-            f"{row['start_s']:g} s or later",
-            "Correct start_s or end_s.",
-        )
+    turned = rows_where(table, pc.less(table.column("end_s"), table.column("start_s")))
+    told, allowed = "turn {turn} ends at {end_s:g} s, before its start at {start_s:g} s", "{start_s:g} s or later"
+    yield from issues("utterances", turned, "end_s", told, allowed, "Correct start_s or end_s.")
     yield from _outside(corpus)
     yield from _out_of_order(table)
 
@@ -83,50 +66,24 @@ def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
 def _blank(table: pa.Table) -> Iterator[ValidationIssue]:
     """One warning where turns are there in which nothing was said."""
     found = list(rows_where(table, pc.equal(pc.utf8_trim_whitespace(table.column("text")), "")))
-    if found:
-        number, row = found[0]
-        yield ValidationIssue(
-            "utterances",
-            number,
-            "text",
-            row["session_id"],
-            f"{len(found):,} turns are blank, and a method may pay them as it pays what was said",
-            "what was said",
-            "Leave them out, unless saying nothing was an answer.",
-            "warning",
-        )
+    told = f"{len(found):,} turns are blank, and a method may pay them as it pays what was said"
+    hint = "Leave them out, unless saying nothing was an answer."
+    yield from issues("utterances", found[:1], "text", told, "what was said", hint, "warning")
 
 
 def _reserved_name(table: pa.Table) -> Iterator[ValidationIssue]:
     """One problem a session in which a speaker has the name of the rater who is nobody."""
-    reported: set[str] = set()
-    for number, row in rows_where(table, pc.equal(table.column("speaker"), ENVIRONMENT)):
-        if row["session_id"] not in reported:
-            reported.add(row["session_id"])
-            yield ValidationIssue(
-                "utterances",
-                number,
-                "speaker",
-                row["session_id"],
-                f"a speaker is called {ENVIRONMENT!r}, the rater of scores that rules or a judge gave",
-                "any other name",
-                "Rename the speaker in all tables.",
-            )
+    called = once(rows_where(table, pc.equal(table.column("speaker"), ENVIRONMENT)))
+    told = f"a speaker is called {ENVIRONMENT!r}, the rater of scores that rules or a judge gave"
+    yield from issues("utterances", called, "speaker", told, "any other name", "Rename the speaker in all tables.")
 
 
 def _half_timed(table: pa.Table) -> Iterator[ValidationIssue]:
     start, end = table.column("start_s").is_null(), table.column("end_s").is_null()
     for number, row in rows_where(table, pc.xor(start, end)):
         missing = "start_s" if row["start_s"] is None else "end_s"
-        yield ValidationIssue(
-            "utterances",
-            number,
-            missing,
-            row["session_id"],
-            f"turn {row['turn']} has only one of start_s and end_s",
-            "both, or neither",
-            f"Add {missing}.",
-        )
+        told = "turn {turn} has only one of start_s and end_s"
+        yield from issues("utterances", [(number, row)], missing, told, "both, or neither", f"Add {missing}.")
 
 
 def _outside(corpus: Corpus) -> Iterator[ValidationIssue]:
@@ -140,27 +97,13 @@ def _outside(corpus: Corpus) -> Iterator[ValidationIssue]:
     for group in groups.to_pylist():
         id_, first, last = group["session_id"], group["start_s_min"], group["end_s_max"]
         if first < 0:
-            row = _row_where(timed, id_, "start_s", first)
-            yield ValidationIssue(
-                "utterances",
-                row,
-                "start_s",
-                id_,
-                f"{first:g} s",
-                "0 s or later",
-                "Times count from the session's start.",
-            )
+            row, hint = _row_where(timed, id_, "start_s", first), "Times count from the session's start."
+            yield ValidationIssue("utterances", row, "start_s", id_, f"{first:g} s", "0 s or later", hint)
         if id_ in limit and last > limit[id_] + SLACK_S:
-            allowed = f"up to {limit[id_]:g} s, the session's duration_s"
-            yield ValidationIssue(
-                "utterances",
-                _row_where(timed, id_, "end_s", last),
-                "end_s",
-                id_,
-                f"{last:g} s is after the end of the session",
-                allowed,
-                "This looks like a transcript for another session: check which files belong together.",
-            )
+            row, allowed = _row_where(timed, id_, "end_s", last), f"up to {limit[id_]:g} s, the session's duration_s"
+            told = f"{last:g} s is after the end of the session"
+            hint = "This looks like a transcript for another session: check which files belong together."
+            yield ValidationIssue("utterances", row, "end_s", id_, told, allowed, hint)
 
 
 def _row_where(table: pa.Table, session_id: str, column: str, value: float) -> int:
@@ -177,17 +120,7 @@ def _out_of_order(table: pa.Table) -> Iterator[ValidationIssue]:
         return
     ids, starts = timed.column("session_id").combine_chunks(), timed.column("start_s").combine_chunks()
     back = pc.and_(pc.equal(ids[1:], ids[:-1]), pc.less(starts[1:], starts[:-1]))
-    reported: set[str] = set()
-    for _, row in rows_where(timed.slice(1), back):
-        if row["session_id"] not in reported:
-            reported.add(row["session_id"])
-            yield ValidationIssue(
-                "utterances",
-                row["row"],
-                "start_s",
-                row["session_id"],
-                f"turn {row['turn']} starts at {row['start_s']:g} s, earlier than the turn before it",
-                "turns numbered in the order of their starts",
-                "Number the turns by start_s.",
-                "warning",
-            )
+    earlier = once((row["row"], row) for _, row in rows_where(timed.slice(1), back))
+    told = "turn {turn} starts at {start_s:g} s, earlier than the turn before it"
+    allowed, hint = "turns numbered in the order of their starts", "Number the turns by start_s."
+    yield from issues("utterances", earlier, "start_s", told, allowed, hint, "warning")

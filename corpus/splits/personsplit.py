@@ -10,29 +10,11 @@ from apportion.corpus.session import ENVIRONMENT, Session
 from apportion.foundation.errors import InputError
 
 ROLES = frozenset(
-    [
-        "assistant",
-        "bot",
-        "chatbot",
-        "agent",
-        "ai",
-        "gpt",
-        "human",
-        "usr",
-        "user",
-        "sys",
-        "system",
-        "seeker",
-        "supporter",
-        "customer",
-        "speaker",
-        "listener",
-        "first",
-        "second",
-        "mturk_agent_1",
-        "mturk_agent_2",
-    ]
-)
+    {
+        "assistant", "bot", "chatbot", "agent", "ai", "gpt", "human", "usr", "user", "sys", "system", "seeker",
+        "supporter", "customer", "speaker", "listener", "first", "second", "mturk_agent_1", "mturk_agent_2",
+    }
+)  # fmt: skip
 """Speaker ids (in lower case) that name a part in the conversation, the same in every session, and nobody."""
 
 

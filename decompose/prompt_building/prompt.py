@@ -20,6 +20,7 @@ from apportion.decompose.prompt_building.transcript import (
     after_backgrounds,
     backgrounds_json,
     face_detector,
+    is_measured,
     listener_descriptors,
     transcript_json,
 )
@@ -192,7 +193,7 @@ class Prompt:
             "scale_low": _number(rating.low),
             "scale_high": _number(rating.high),
             "turned": not rating.higher_is_better,
-            "behaviour": bool(behaviour),
+            "behaviour": behaviour and ("measured" if is_measured(behaviour) else "said"),
             "seen_by": behaviour and _seen_by(episode, descriptors),
             "low": self.low if self.low is None else _number(self.low),
             "high": self.high if self.high is None else _number(self.high),

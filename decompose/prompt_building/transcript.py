@@ -31,6 +31,11 @@ def listener_descriptors(episode: Episode, descriptors: pa.Table | None) -> Mapp
     }
 
 
+def is_measured(behaviour: Mapping[tuple[int, str], str]) -> bool:
+    """Whether anything of it comes from a recording, and not from the transcript, as "says mhm, yeah" does."""
+    return any(not part.startswith("says ") for text in behaviour.values() for part in text.split("; "))
+
+
 def face_detector(episode: Episode, descriptors: pa.Table | None) -> str | None:
     """The back-end that read the rater's face (``features.detector``); None where none was read or it is not known."""
     for row in descriptors.to_pylist() if descriptors is not None else ():

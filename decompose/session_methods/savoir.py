@@ -75,6 +75,11 @@ class _Credited:
             drawn_alike=settings.common_random_numbers,
         )
 
+    def by_hand(self, compute: Callable[..., ShapleyValues]) -> ShapleyValues:
+        """Of few histories: `by_prefix` or `without_each` of what playing on brings."""
+        value = BatchedValueFunction(self.rollouts.all_played_on)
+        return compute(value, self.acts, drawn_alike=self.settings.common_random_numbers)
+
     def check_budget(self) -> None:
         """Hold the budget to the number of acts; one session of many acts is no reason to stop a run.
 
@@ -120,47 +125,27 @@ class _Credited:
         return "; ".join(parts) + "."
 
 
-def savoir(
-    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
-) -> list[TurnScore]:
-    """Shapley values (Eq. 4): exact where the budget has all coalitions (n <= 7), else kriging from pairs."""
-    credited = _Credited.of(episode, settings, played)
-    return credited.judgements(lambda: credited.shapley("kriged"))
+Judge = Callable[[Episode, pa.Table | None, DecomposeSettings, LLMSession, Rollable], list[TurnScore]]
+"""A method of the registry, which reads neither behaviour nor a language model."""
 
 
-def savoir_paper(
-    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
-) -> list[TurnScore]:
-    """Algorithm 1 with appendix D's coalitions, before its last step, which is `Raw.min_max`."""
-    credited = _Credited.of(episode, settings, played)
-    return credited.judgements(lambda: credited.shapley("appendix-d"))
+def _credit(compute: Callable[[_Credited], ShapleyValues]) -> Judge:
+    def judge(
+        episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
+    ) -> list[TurnScore]:
+        credited = _Credited.of(episode, settings, played)
+        return credited.judgements(lambda: compute(credited))
+
+    return judge
 
 
-def shapley_hindsight(
-    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
-) -> list[TurnScore]:
-    """Shapley values of the same histories scored as they stand: fair shares of what was, without what may come."""
-    credited = _Credited.of(episode, settings, played)
-    return credited.judgements(lambda: credited.shapley("kriged", hindsight=True))
-
-
-def expected_utility(
-    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
-) -> list[TurnScore]:
-    """Expected utility after each act less that before it: prospective, and no Shapley value."""
-    credited = _Credited.of(episode, settings, played)
-    value = BatchedValueFunction(credited.rollouts.all_played_on)
-    return credited.judgements(
-        lambda: by_prefix(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
-    )
-
-
-def leave_one_out(
-    episode: Episode, behaviour: pa.Table | None, settings: DecomposeSettings, asker: LLMSession, played: Rollable
-) -> list[TurnScore]:
-    """Expected utility of the whole history less that without the act."""
-    credited = _Credited.of(episode, settings, played)
-    value = BatchedValueFunction(credited.rollouts.all_played_on)
-    return credited.judgements(
-        lambda: without_each(value, credited.acts, drawn_alike=settings.savoir.common_random_numbers)
-    )
+savoir = _credit(lambda credited: credited.shapley("kriged"))
+"""Shapley values (Eq. 4): exact where the budget has all coalitions (n <= 7), else kriging from pairs."""
+savoir_paper = _credit(lambda credited: credited.shapley("appendix-d"))
+"""Algorithm 1 with appendix D's coalitions, before its last step, which is `Raw.min_max`."""
+shapley_hindsight = _credit(lambda credited: credited.shapley("kriged", hindsight=True))
+"""Shapley values of the same histories scored as they stand: fair shares of what was, without what may come."""
+expected_utility = _credit(lambda credited: credited.by_hand(by_prefix))
+"""Expected utility after each act less that before it: prospective, and no Shapley value."""
+leave_one_out = _credit(lambda credited: credited.by_hand(without_each))
+"""Expected utility of the whole history less that without the act."""

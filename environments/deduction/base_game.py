@@ -121,6 +121,10 @@ class Deduction(Environment):
         """The role that a seat knows itself to have."""
         return self.deal[seat - 1]
 
+    def role(self, agent: str) -> str:
+        """The role as it was dealt."""
+        return self.deal[self._seats[agent] - 1]
+
     def team_at_end(self, seat: int) -> str:
         """The team by whose end a seat wins or loses: that of its role as it was dealt, where no roles move."""
         return self.teams[self.deal[seat - 1]]

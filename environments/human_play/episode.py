@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, place
+from apportion.environments.actions import MOST_UNUSABLE
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import TEMPERATURE
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.collect_episodes import CollectedEpisode, CollectionResult, EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Environment, Observation
-from apportion.environments.episode_log import LOG, LoggedEpisode, read_log, unusable_told
+from apportion.environments.episode_log import LOG, MOST, LoggedEpisode, read_log, unusable_told
 from apportion.environments.restored_episode import MissingAgent
 from apportion.environments.terminal.console import Screen
 from apportion.environments.terminal.human_agent import HumanAgent, Renderer
@@ -50,14 +51,16 @@ class HumanPlay:
     """What a person plays, and with whom; a subclass for each environment.
 
     ``person``: What the person is called in the log and the corpus; no agent's name. ``seed``: Of everything that is
-    drawn; another one gives another episode. ``chosen``, ``temperature``, ``called``: The language model of agents that
-    are one; what a caller calls these fields, for errors.
+    drawn; another one gives another episode. ``most_unusable``: As `EpisodePlan` has it.
+    ``chosen``, ``temperature``, ``called``: The language model of agents that are one; what a caller calls these
+    fields, for errors.
     """
 
     person: str = "person"
     seed: int = 0
     chosen: ModelSpec = field(default_factory=ModelSpec)
     temperature: float = TEMPERATURE
+    most_unusable: float = MOST_UNUSABLE
     called: Called = str
     note: ClassVar[str]
     """What is said of the corpus."""
@@ -133,7 +136,7 @@ class HumanPlay:
         asked = self.agents.agents_of(self.partners, self.chosen, cache, self.called, self.temperature)
         with folder_for(out), asked as agents, self.hidden():
             person = HumanAgent(screen, self.renderer, self.person)
-            plan = self.plan(person, agents)
+            plan = replace(self.plan(person, agents), most_unusable=self.most_unusable)
             logged = read_log(out / LOG).get(plan.name)
             again = logged is not None and logged.closing is not None
             claim(out, record)
@@ -169,7 +172,8 @@ class HumanPlay:
         environment, seed = self.environment_of(logged), logged.opening["seed"]
         agents = {seat: MissingAgent(called, "its episode is over") for seat, called in logged.opening["agents"]}
         environment.replay(seed, logged.steps)
-        return CollectedEpisode(EpisodePlan(name, lambda: environment, agents, seed), environment)
+        share = (logged.closing or {}).get(MOST, MOST_UNUSABLE)
+        return CollectedEpisode(EpisodePlan(name, lambda: environment, agents, seed, None, share), environment)
 
 
 def _played(plan: EpisodePlan, log: Path) -> CollectedEpisode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from apportion.environments.actions import Action
 from apportion.environments.environment import Environment
+from apportion.environments.wrappers.seated_episode import Reward, SeatedEpisode
 from apportion.foundation.errors import InputError
 
 try:
@@ -96,8 +97,25 @@ class ActionSpace(spaces.Space):  # type: ignore[misc]
         return f"Acts({list(self.kinds)})"
 
 
-Reward = Callable[[Mapping[str, float | None]], float | None]
-"""From an agent's outcome to its reward; None is not known."""
+def observed(environment: Environment, agent: str) -> dict[str, Any]:
+    """What an agent knows now, and by kind of act whether it may do one."""
+    legal = environment.legal(agent)
+    mask = np.array([kind in legal for kind in environment.kinds], np.int8)
+    return {"observation": Text(environment.observe(agent)), "action_mask": mask}
+
+
+def observations(kinds: Sequence[str]) -> Any:
+    """The space of what is `observed`."""
+    return spaces.Dict({"observation": Words(), "action_mask": spaces.MultiBinary(len(kinds))})
+
+
+def check_action(action: Any) -> Action | Mapping[str, Any]:
+    """An action of a caller; raises InputError where it is none whatever the rules say."""
+    if isinstance(action, Action) or (
+        isinstance(action, Mapping) and {"kind", "text"} <= action.keys() <= {"kind", "text", "data"}
+    ):
+        return action
+    raise InputError(f'an action is {{"kind": ..., "text": ...}} or an Action, this is {action!r:.200}')
 
 
 class AEC(AECEnv):  # type: ignore[misc]
@@ -106,31 +124,32 @@ class AEC(AECEnv):  # type: ignore[misc]
     An observation is ``{"observation": text, "action_mask": ...}``, whose mask has a place for every kind of act that
     there is; an action ``{"kind": ..., "text": ...}`` or an `Action`. What an act is aimed at stands in its words;
     those of drawn acts are allowed now (`Environment.examples`). Who acts at once is asked one after the other, and
-    none of them sees what another one does before all have chosen. All terminate together, with the reward;
-    ``infos[agent]["outcome"]`` has every dimension then, None where it is not known (the reward is 0 there, because
-    PettingZoo takes numbers alone).
+    none of them sees what another one does before all have chosen. Where the rules do not allow an act,
+    ``infos[agent]["problem"]`` says why, and the agent is asked again (`SeatedEpisode`). All terminate together, with
+    the reward; ``infos[agent]["outcome"]`` has every dimension then, None where it is not known (the reward is 0 there,
+    because PettingZoo takes numbers alone).
 
-    ``environment``: What is played; belongs to this object from here on. ``reward``: The dimension of the outcome that
-    is an agent's reward, or what makes it of them. Raises InputError: The environment has no such dimension.
+    ``environment``: What is played. ``reward``: The dimension of the outcome that is an agent's reward, or what makes
+    it of them. Raises InputError: The environment has no such dimension.
     """
 
     render_mode = "ansi"
 
     def __init__(self, environment: Environment, reward: str | Reward) -> None:
         super().__init__()
-        self.environment = environment
+        self._episode = SeatedEpisode([environment], (), reward)
         name = f"apportion_{environment.kind}"
         self.metadata: dict[str, Any] = {"name": name, "render_modes": ["ansi"], "is_parallelizable": False}
         self.possible_agents = list(environment.agents)
-        self._reward = reward if callable(reward) else _dimension(environment, reward)
-        self._kinds = environment.kinds
         # One of its own for each agent, so that seeding one of them leaves the others.
-        self.observation_spaces = {
-            agent: spaces.Dict({"observation": Words(), "action_mask": spaces.MultiBinary(len(self._kinds))})
-            for agent in self.possible_agents
-        }
-        self.action_spaces = {agent: ActionSpace(self._kinds) for agent in self.possible_agents}
+        self.observation_spaces = {agent: observations(environment.kinds) for agent in self.possible_agents}
+        self.action_spaces = {agent: ActionSpace(environment.kinds) for agent in self.possible_agents}
         self._resets = 0
+
+    @property
+    def environment(self) -> Environment:
+        """What is played now."""
+        return self._episode.game
 
     def observation_space(self, agent: str) -> Any:
         """The text, and which kinds of acts are legal."""
@@ -144,41 +163,31 @@ class AEC(AECEnv):  # type: ignore[misc]
         """Begin anew; without a seed with the next one, the same after every equal beginning."""
         self._resets = 0 if seed is not None else self._resets + 1
         self._seed = seed if seed is not None else getattr(self, "_seed", 0)
-        self.environment.reset(f"{self._seed}/{self._resets}")
+        self._episode.begin(0, range(len(self.possible_agents)), f"{self._seed}/{self._resets}")
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._chosen: dict[str, Action] = {}
         self._select()
 
     def observe(self, agent: str) -> dict[str, Any]:
         """What an agent knows now, and which kinds of acts it may do."""
-        legal = self.environment.legal(agent)
-        mask = np.array([kind in legal for kind in self._kinds], np.int8)
-        return {"observation": Text(self.environment.observe(agent)), "action_mask": mask}
+        return observed(self.environment, agent)
 
     def step(self, action: Mapping[str, Any] | Action | None) -> None:
-        """Do what the selected agent does.
-
-        Raises InputError: The action is no act. Raises InvalidActionError: The rules do not allow it.
-        """
+        """Do what the selected agent does. Raises InputError: The action is no act."""
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        act = self._act(agent, action)
-        self.environment.check(agent, act)
+        problem = self._episode.act(check_action(action))
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self._chosen[agent] = act
-        if len(self._chosen) == len(self.environment.acting()):
-            self.environment.step(self._chosen)
-            self._chosen = {}
-            if self.environment.over:
-                self._end()
+        self.infos[agent] = {} if problem is None else {"problem": problem}
+        if self._episode.asked is None:
+            self._end()
         self._select()
         self._accumulate_rewards()
 
@@ -190,28 +199,13 @@ class AEC(AECEnv):  # type: ignore[misc]
     def close(self) -> None:
         """Nothing is held."""
 
-    def _act(self, agent: str, action: Mapping[str, Any] | Action | None) -> Action:
-        if isinstance(action, Action):
-            return action
-        if not isinstance(action, Mapping) or not {"kind", "text"} <= action.keys() <= {"kind", "text", "data"}:
-            raise InputError(f'an action is {{"kind": ..., "text": ...}} or an Act, this is {action!r:.200}')
-        kind, text, data = str(action["kind"]), str(action["text"]), action.get("data")
-        return self.environment.in_words(agent, kind, text) if data is None else Action(kind, text, data)
-
     def _select(self) -> None:
-        waiting = [agent for agent in self.environment.acting() if agent not in self._chosen]
-        self.agent_selection = agent = waiting[0] if waiting else self.agents[0]
-        self.action_spaces[agent].texts = self.environment.examples(agent) if waiting else {}
+        asked = self._episode.asked
+        self.agent_selection = agent = asked or self.agents[0]
+        self.action_spaces[agent].texts = self.environment.examples(agent) if asked else {}
 
     def _end(self) -> None:
-        for agent, values in self.environment.outcome().items():
+        for agent in self.agents:
             self.terminations[agent] = True
-            self.rewards[agent] = float(self._reward(values) or 0.0)
-            self.infos[agent] = {"outcome": dict(values)}
-
-
-def _dimension(environment: Environment, name: str) -> Reward:
-    there = environment.scales()
-    if name not in there:
-        raise InputError(f"{environment.kind}: no dimension {name!r} to reward; there are {', '.join(there) or 'none'}")
-    return lambda values: values[name]
+            self.rewards[agent] = float(self._episode.reward(agent) or 0.0)
+            self.infos[agent] |= {"outcome": self._episode.outcome(agent)}

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.session import TALK_KINDS, Session
-from apportion.features.events import BLINK
+from apportion.features.events import BLINK, LAUGHTER
 from apportion.features.export.tiers import Interval, Tier, interval, make_tiers
-from apportion.features.registry import FEATURES, is_voice
+from apportion.features.registry import FEATURES, has_events, is_voice
 from apportion.features.turn_windows import DURING, turn_spans
 
 UTTERANCE = "utterance"
@@ -24,7 +24,7 @@ ON = 0.5
 HOLD_FRAMES = 2.5
 """A gap of more than this many frames is unobserved time, and ends an interval."""
 LONE_FRAME_S = 0.1
-DRAWN_EVENTS = (*TALK_KINDS, BLINK)
+DRAWN_EVENTS = (*TALK_KINDS, BLINK, LAUGHTER)
 
 Content = tuple[str, str, list[Interval]]
 
@@ -85,7 +85,7 @@ def _means(session: Session, table: pa.Table | None) -> list[Content]:
     intervals: dict[tuple[str, str], list[Interval]] = {}
     for row in _dicts(rows):
         turn, feature, mean = turns.get(row["turn"]), row["feature"], row["mean"]
-        if turn is None or row["window"] != DURING or feature in states or mean is None or _is_talk(feature):
+        if turn is None or row["window"] != DURING or feature in states or mean is None or has_events(feature):
             continue
         if is_voice(feature) and turn.speaker != row["person"]:
             continue
@@ -120,11 +120,6 @@ def _events(session: Session, table: pa.Table | None) -> list[Content]:
         if row["kind"] in DRAWN_EVENTS and item is not None:
             intervals.setdefault((row["kind"], row["person"]), []).append(item)
     return [(kind, person, items) for (kind, person), items in sorted(intervals.items())]
-
-
-def _is_talk(feature: str) -> bool:
-    """Whether it counts events that have tiers of their own."""
-    return feature in FEATURES and FEATURES[feature].track == "talk"
 
 
 def _state_names() -> list[str]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from apportion.corpus.schema import DESCRIPTORS
 from apportion.corpus.session import ENVIRONMENT, Session
-from apportion.features.registry import FEATURES, is_face, is_voice
+from apportion.features.registry import FEATURES, has_events, is_face, is_voice
 from apportion.features.settings import DescriptorSettings, DescriptorThresholds
 from apportion.features.talk import Talk
 from apportion.features.turn_windows import DURING, REPLY, turn_spans
@@ -157,7 +157,7 @@ def _usual(
                 {
                     n: m
                     for n, (row, m) in rows.items()
-                    if row.track != "talk" and not (row.of_listener if speaking else row.track == "voice")
+                    if not has_events(n) and not (row.of_listener if speaking else row.track == "voice")
                 }
             )
     return baselines(utterances, thresholds.baseline_utterances)

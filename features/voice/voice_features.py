@@ -15,6 +15,7 @@ from apportion.features.registry import Measured, measure_track
 from apportion.features.settings import FeatureSettings
 from apportion.features.time_series import Series, Span, sampled
 from apportion.features.voice.jitter import Jitter, find_pulses, track_jitter
+from apportion.features.voice.laughter import Bout, find_bouts, laughter
 from apportion.features.voice.pitch import Range, hnr_series, pitch_range, pitch_series, praat_sound, track_pitch
 from apportion.features.voice.shimmer import Periods, find_periods
 from apportion.features.voice.spectral_tilt import Bands, find_bands
@@ -83,7 +84,8 @@ def energy_series(track: Track) -> Series:
 class Voice:
     """One person's voice on the session clock: series by feature name, and what tells the rest.
 
-    ``syllables`` are the times of their nuclei in seconds [K], ``range_hz`` where the pitch was looked for.
+    ``syllables`` are the times of their nuclei in seconds [K], ``laughter`` its bouts, ``range_hz`` where the pitch was
+    looked for.
     """
 
     series: dict[str, Series]
@@ -91,6 +93,7 @@ class Voice:
     periods: Periods
     bands: Bands
     syllables: Floats
+    laughter: tuple[Span, ...]
     range_hz: Range
 
     def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, Measured]:
@@ -130,6 +133,7 @@ def measure_blocks(blocks: Iterable[AudioBlock], settings: FeatureSettings, own:
         periods=reduce(lambda one, later: one.then(later), [part.periods for part in parts]),
         bands=Bands(_joined([part.bands.low for part in parts]), _joined([part.bands.high for part in parts])),
         syllables=syllable_nuclei(contour, series["f0_hz"], pauses),
+        laughter=laughter([bout for part in parts for bout in part.bouts], pauses),
         range_hz=range_hz,
     )
 
@@ -143,6 +147,7 @@ class _Part:
     jitter: Jitter
     periods: Periods
     bands: Bands
+    bouts: list[Bout]
 
 
 def _measure(block: AudioBlock, settings: FeatureSettings, range_hz: Range) -> _Part:
@@ -162,6 +167,7 @@ def _measure(block: AudioBlock, settings: FeatureSettings, range_hz: Range) -> _
         track_jitter(sound, pulses, settings, range_hz, core),
         find_periods(sound, pulses),
         Bands(bands.low.within(core), bands.high.within(core)),
+        [bout for bout in find_bouts(block.track) if bout[0][0] < core[1] and bout[0][1] > core[0]],
     )
 
 

@@ -81,10 +81,7 @@ class Engine:
     def run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:
         """Make one unit's artifact unless it is there; a failure is recorded, never raised.
 
-        Raises
-        ------
-        InputError
-            What makes every further unit pointless: a full disk, no permission, a missing API key.
+        Raises InputError: What makes every further unit pointless: a full disk, no permission, a missing API key.
         """
         measured: dict[tuple[int, str], float] = {}
         failed = partial(self._failed, stage, unit, measured=measured)
@@ -120,10 +117,7 @@ class Engine:
     def key(self, name: str, unit: Unit) -> str:
         """The address of a unit's artifact: stage, version, settings, and the content of all that it reads.
 
-        Raises
-        ------
-        BlockedError
-            All units of one needed stage are missing, so that there is nothing to run on.
+        Raises BlockedError: All units of one needed stage are missing, so that there is nothing to run on.
         """
         known = self._keys.get((name, unit))
         if known is not None:
@@ -172,10 +166,7 @@ class Engine:
     def inputs(self, stage: Stage, unit: Unit) -> Inputs:
         """What a unit's function is called with.
 
-        Raises
-        ------
-        BlockedError
-            All units of one needed stage are missing.
+        Raises BlockedError: All units of one needed stage are missing.
         """
         return Inputs(
             unit=unit,

@@ -47,12 +47,9 @@ class LoadedCorpus:
 def take_in(config: Config) -> LoadedCorpus:
     """Open and check the configured corpus.
 
-    Raises
-    ------
-    InputError
-        The corpus cannot be read, has a fault that concerns all of it, no usable session or lacks one that is named,
-        several ratings of which none is chosen, or no score while the configuration asks for more than a policy that
-        needs none.
+    Raises InputError: The corpus cannot be read, has a fault that concerns all of it, no usable session or lacks one
+    that is named, several ratings of which none is chosen, or no score while the configuration asks for more than a
+    policy that needs none.
     """
     corpus = Corpus.open(config.corpus)
     problems = validate(corpus)
@@ -133,10 +130,7 @@ def _without_scores() -> str:
 def _judges_unscored(config: Config) -> bool:
     """Whether turns are to be judged by what was learnt elsewhere, which needs no score of this corpus.
 
-    Raises
-    ------
-    InputError
-        Other methods, which need one, are to judge them too.
+    Raises InputError: Other methods, which need one, are to judge them too.
     """
     from apportion.decompose.method import PretrainedReactions
     from apportion.decompose.methods import METHODS

@@ -129,10 +129,7 @@ def last_stages(stages: Stages, until: str | None, skip: Sequence[str]) -> list[
     So what nobody would read is not made (embeddings, where no network is trained). Without the report it is
     everything.
 
-    Raises
-    ------
-    InputError
-        A name that is no stage's.
+    Raises InputError: A name that is no stage's.
     """
     if any(REPORT in _called("run.skip_stages", name, stages) for name in skip):
         return list(stages)
@@ -142,10 +139,7 @@ def last_stages(stages: Stages, until: str | None, skip: Sequence[str]) -> list[
 class LeftOut(Mapping[str, str]):
     """Each stage that is left out, in the order of the declaration, and why: somebody said so, or it has nothing to do.
 
-    Raises
-    ------
-    InputError
-        ``run.last_stage`` or ``run.skip_stages`` names no stage.
+    Raises InputError: ``run.last_stage`` or ``run.skip_stages`` names no stage.
     """
 
     def __init__(self, stages: Stages, config: Config, sessions: Mapping[str, Session]) -> None:

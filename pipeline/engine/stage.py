@@ -239,10 +239,7 @@ class Stages(LazyMapping[Stage]):
     def called(self, name: str) -> tuple[str, ...]:
         """The stages that ``name`` means: the one of that name, or those of a group.
 
-        Raises
-        ------
-        InputError
-            Nothing is called so; the message begins with the name.
+        Raises InputError: Nothing is called so; the message begins with the name.
         """
         if name in self:
             return (name,)

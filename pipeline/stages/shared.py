@@ -90,10 +90,7 @@ def asks(config: Config, unit: Unit, session: Session, root: Path) -> bool:
 def models_played(config: Config, unit: Unit, session: Session, root: Path) -> tuple[str, ...]:
     """The language models that play ``session`` on or score it for the unit's method, as far as its environment says.
 
-    Raises
-    ------
-    InputError
-        There is no such agent or judge as the configuration names.
+    Raises InputError: There is no such agent or judge as the configuration names.
     """
     method = method_of(unit)
     if not isinstance(method, RolloutMethod):

@@ -2,6 +2,7 @@
 
 Shared: `scoring` (who pays the turns of a conversation: a reward model, or the record of a run; advantages by token),
 `dialogue` (a conversation whose other side says what it said in the record). Then `verl` and `verl_loop`, `openrlhf`,
-`skyrl`, `atropos`, `prime_rl`, `nemo_rl`, `rllm`. TRL's are `apportion.reward_model.trl_reward` and
-`apportion.rlhf.trainers.turn_credit`. Rows for them all: `apportion export --for`.
+`skyrl`, `atropos`, `prime_rl`, `nemo_rl`, `rllm`, and `inspect_scorer` for evaluations. TRL's are
+`apportion.reward_model.trl_reward` and `apportion.rlhf.trainers.turn_credit`. Rows for them all: `apportion export
+--for`.
 """

@@ -319,7 +319,8 @@ class PPO:
             lost = self.penalties(rollout.said, [places[row] for row in rollout.turn_ends[:, 0].tolist()])
         rows = rollout.turn_ends[:, 0].tolist()
         last = [row != after for row, after in zip(rows, [*rows[1:], None], strict=True)]
-        scores = normalized_scores(scores, self.score_norm, settings, lost, at_the_end(last, settings))
+        paid = at_the_end(last, settings)
+        scores = normalized_scores(scores, self.score_norm, settings, lost, paid, rollout.endings)
         cost = self.kl_control.coefficient
         rewards = token_rewards(scores, divergence, rollout, cost, settings.kl_clip, settings.reward_placement)
         advantages, returns = estimate_advantages(rewards, values, rollout.mask, settings.gamma, settings.gae_lambda)

@@ -6,6 +6,7 @@ From the ground up:
 - `vllm_engine`: replies drawn by vLLM in the model's place
 - `partner`: the other side of a dialogue, recorded or live; `language_model_partner` and `policy_partner` are live ones
 - `policy_agent`: a policy as an agent of an environment
-- `environment_partner`: an environment as the other side; `starts`: what is played in it
+- `environment_partner`: an environment as the other side; `starts`: what is played in it; `live_credit`: what each turn
+  of an episode has brought
 - `multi_turn`: the policy speaks, the other side answers, the policy goes on; replies before and after a training
 """

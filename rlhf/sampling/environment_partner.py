@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol, runtime_checkable
 
-from apportion.environments.actions import AgentAction
+from apportion.environments.actions import AgentAction, unusable_of
 from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import MOST_STEPS
 from apportion.environments.environment import Action, Environment, Observation
+from apportion.environments.wrappers.seated_episode import MOST_DRAWS
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import DialogueContext, HistoryText, merge_turns
+from apportion.rlhf.sampling.live_credit import LiveCredit
 from apportion.rlhf.sampling.partner import Heard
 from apportion.rlhf.sampling.policy_agent import (
     PolicyAgent,
@@ -29,8 +31,6 @@ _Key = tuple[str, tuple[str, ...]]
 
 UNHEARD = "(Nothing is heard.)"
 """What stands for acts of the others that nobody hears."""
-MOST_DRAWS = 50
-"""How often a start is drawn anew in which the policy is never asked, as somebody who dies in the first night."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class EnvironmentPartner:
 
     ``others``: who has the other seats, drawn for each where there are several; None is the policy itself, as it is at
     the time. ``dimension``: of the outcome, what is watched, and paid by `apportion.rlhf.training.outcome`.
-    ``most_unusable``: the share of the policy's acts that may be unusable before an episode is worth the least.
+    ``most_unusable``: the share of a seat's acts that may be unusable before an episode is worth the least.
     ``history_text``: how the scorer writes a history. ``at_once``: how many acts of ``others`` are waited for at once,
-    where each costs time.
+    where each costs time. ``credit``: what each turn of an episode has brought, where that is paid.
     """
 
     def __init__(
@@ -95,8 +95,9 @@ class EnvironmentPartner:
         most_unusable: float,
         history_text: HistoryText,
         at_once: int = 1,
+        credit: LiveCredit | None = None,
     ) -> None:
-        self._at_once, self._most_unusable = at_once, most_unusable
+        self._at_once, self._most_unusable, self._credit = at_once, most_unusable, credit
         self._starts = {start.name: start for start in starts}
         self._others, self._dimension, self._history_text = tuple(others), dimension, history_text
         self._kept: dict[_Key, _Played] = {}
@@ -113,6 +114,8 @@ class EnvironmentPartner:
         self._acting = [other or speaker for other in self._others]
         self._kept.clear()
         self._acts.clear()
+        if self._credit is not None:
+            self._credit.forget()
         begun = {context.session_id: _begun(self._starts[context.session_id]) for context in contexts}
         self._play_on(list(begun.values()))
         for _ in range(MOST_DRAWS):
@@ -164,14 +167,22 @@ class EnvironmentPartner:
         """What the policy has come to after ``replies``, of which so many were ``unusable``.
 
         Its score is what the rules say of the watched dimension then; the least that there is where they say nothing
-        before the end, or where too many acts were none.
+        before the end, or where too many acts of any seat were none: who beats nobody has not won.
         """
         played = self._kept[context.session_id, tuple(replies)]
         value = played.game.outcome()[played.agent].get(self._dimension)
         least, _ = played.game.scales().get(self._dimension, (0.0, 0.0))
-        garbage = unusable > self._most_unusable * len(replies)
+        acts = {**unusable_of(played.game.steps), played.agent: (unusable, len(replies))}
+        garbage = any(stand > self._most_unusable * of_seat for stand, of_seat in acts.values())
         score = least if value is None or garbage else value
-        return StopReason(value, played.game.over, len(replies), unusable, score)
+        role, credits = played.game.role(played.agent), self._credits(played, context.session_id, replies, score)
+        return StopReason(value, played.game.over, len(replies), unusable, score, role, credits)
+
+    def _credits(self, played: _Played, name: str, replies: Sequence[str], score: float) -> tuple[float, ...]:
+        if self._credit is None:
+            return ()
+        states = [self._kept[name, tuple(replies[:number])].game for number in range(len(replies) + 1)]
+        return self._credit(name, played.agent, states, replies, score)
 
     def _context(self, name: str, speaker: PolicyAgent) -> DialogueContext:
         seen = episode_seen(self._kept[name, ()].view, name)

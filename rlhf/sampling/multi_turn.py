@@ -18,7 +18,7 @@ from apportion.rlhf.sampling.partner import Partner, Stage, answers
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.sampling.rollout import Rollout, pad_prompts, sample_replies
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.training.reward import OutcomeReward, Reward
+from apportion.rlhf.training.reward import OutcomeReward, Reward, turn_scores
 
 
 @dataclass
@@ -214,10 +214,7 @@ def _compared(model: PeftModel, contexts: Sequence[DialogueContext], answer: Cal
 def _spoken(rollout: Rollout, contexts: Sequence[DialogueContext], reward: Reward) -> _Scored:
     rows = rollout.turn_ends[:, 0].tolist()
     answered = rollout.answered(contexts)
-    if isinstance(reward, OutcomeReward):
-        scores = reward.at_ends(rollout.endings)
-    else:
-        scores = reward(answered, rollout.histories, rollout.texts)
+    scores = turn_scores(reward, answered, rollout.histories, rollout.texts, rollout.endings)
     said: list[list[str]] = [[] for _ in contexts]
     scored: list[list[float]] = [[] for _ in contexts]
     for row, text, score in zip(rows, rollout.texts, scores, strict=True):

@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from apportion.corpus.session import BACKGROUND_KINDS, ENVIRONMENT, Background, Episode, Rating, Turn
-from apportion.environments.actions import UNUSABLE
-from apportion.environments.agents.language_model import read_act
 from apportion.environments.environment import Action, Observation
-from apportion.environments.registry import format_of
+from apportion.environments.wrappers.seated_episode import read_given, stand_in
 from apportion.foundation.errors import UnitError
 from apportion.foundation.model_hub.names import FETCHED
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError
-from apportion.llm_client.request import ChatReply
 from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, known_messages, merge_turns, render
 from apportion.rlhf.policy_settings import Placement, Window
 from apportion.rlhf.sampling.rollout import sample_seeded
@@ -150,18 +147,9 @@ def act_said(view: Observation, text: str) -> Action:
     model, which is read as theirs is.
     """
     try:
-        if text.lstrip().startswith("{"):
-            return read_act(ChatReply(text, "policy"), view, format_of(view.kind))
-        act, problem = view.meant(" ".join(text.split())), None
-        problem = view.problem(act)
+        return read_given(view, text)
     except ReplyMistakeError as mistake:
-        problem = str(mistake)
-    if problem is None:
-        return act
-    instead = view.stand_in(UNUSABLE, problem)
-    if instead is None:
-        raise UnitError(f"the policy said what is no act ({problem}), and nothing can stand for it")
-    return instead
+        return stand_in(view, str(mistake))
 
 
 def episode_seen(view: Observation, name: str) -> Episode:

@@ -39,8 +39,10 @@ from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.policy.contexts import HistoryText
 from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, Start
+from apportion.rlhf.sampling.live_credit import CreditSettings, LiveCredit
 
 if TYPE_CHECKING:
+    from apportion.rlhf.settings import AlignSettings
     from apportion.rlhf.training.job import Job
 
 CALLED = "environment_settings"
@@ -58,6 +60,8 @@ class Starts(Settings):
     """Who can have the other seats."""
     DIMENSIONS: ClassVar[tuple[str, ...]]
     """Of the outcome; the first is watched where nothing is said."""
+    ALL_HEARD: ClassVar[bool] = True
+    """Whether all that somebody does is heard, or is done anew where what was heard is left out."""
 
     repeats: int = Field(
         default=1, ge=1, description="episodes of every task and seat that draw differently, each a group's own"
@@ -78,7 +82,7 @@ class Starts(Settings):
         default=MOST_UNUSABLE,
         ge=0,
         le=1,
-        description="share of the policy's acts that may be unusable; an episode with more is paid the least",
+        description="share of a seat's acts that may be unusable; an episode with more is paid the least",
     )
     llm: LLMSettings = Field(
         default=LLMSettings(temperature=TEMPERATURE), description="the language model of the other side"
@@ -289,6 +293,7 @@ class WerewolfStarts(Starts):
     GAME: ClassVar[GameKind] = game_called("werewolf")
     AGENTS: ClassVar[AgentRegistry] = GAME.roster
     DIMENSIONS: ClassVar[tuple[str, ...]] = (WIN,)
+    ALL_HEARD: ClassVar[bool] = False
 
     games: int = Field(default=8, ge=1, description="deals of every seat")
     seats: tuple[int, ...] = Field(default=(), description="numbers of the policy's seats, from 1; none takes all")
@@ -359,13 +364,22 @@ def of_job(job: Job, settings: Starts, history: HistoryText) -> Iterator[tuple[l
         scripted = settings.AGENTS.scripted
         return [None if name == ITSELF else made.get(name) or scripted(name) for name in settings.others]
 
+    credit = live_credit(job.settings, settings)
     if (asked := settings.asked) is None:
-        yield starts, EnvironmentPartner(starts, agents({}), *paid, history)
+        yield starts, EnvironmentPartner(starts, agents({}), *paid, history, credit=credit)
         return
     with job.asking.session(asked.settings, f"{CALLED}.llm", TOO_LONG) as asker:
         asker.check(models={one.settings.model for one in models.values()})
         made = {name: settings.AGENTS.asking(name, one, asker.complete) for name, one in models.items()}
-        yield starts, EnvironmentPartner(starts, agents(made), *paid, history, asked.settings.concurrency)
+        yield starts, EnvironmentPartner(starts, agents(made), *paid, history, asked.settings.concurrency, credit)
+
+
+def live_credit(settings: AlignSettings, played: Starts) -> LiveCredit | None:
+    """What credits the turns of episodes where that is the reward; raises as `CreditSettings.player_in`."""
+    by = settings.reward_by.checked(settings.reward_settings)
+    if not isinstance(by, CreditSettings):
+        return None
+    return LiveCredit(by, played.AGENTS.scripted(by.player_in(played)), played.outcome)
 
 
 def _begun(make: Callable[[], Environment], seed: str) -> Environment:

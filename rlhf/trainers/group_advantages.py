@@ -69,6 +69,7 @@ class GroupReward:
         turns_of = replies or [[completion[0]["content"].strip()] for completion in completions]
         histories_of = histories or [[context.history] for context in answered]
         step = trainer_state.global_step // updates_a_step(self._settings) + 1
+        episodes = [one for one in ending if one is not None]
         here = finite_scores(
             self.by,
             [
@@ -79,16 +80,17 @@ class GroupReward:
             [history for turns in histories_of for history in turns],
             [reply for turns in turns_of for reply in turns],
             f"{self._settings.algorithm.upper()} step {step}",
-            [one for one in ending if one is not None],
+            episodes,
         )
         last = [number + 1 == len(turns) for turns in turns_of for number in range(len(turns))]
-        parts = self._processes.gather_objects((here, last))
-        scores = [score for part, _ in parts for score in part]
-        paid_at = at_the_end([one for _, part in parts for one in part], self._settings)
+        parts = self._processes.gather_objects((here, last, episodes))
+        scores = [score for part, _, _ in parts for score in part]
+        paid_at = at_the_end([one for _, part, _ in parts for one in part], self._settings)
         self.scores = [score for score, paid in zip(scores, paid_at or [True] * len(scores), strict=True) if paid]
-        first = sum(len(part) for part, _ in parts[: self._processes.rank])
+        first = sum(len(part) for part, _, _ in parts[: self._processes.rank])
         self.lost = self._losses(said or [[ids] for ids in completion_ids], context)
-        paid = normalized_scores(scores, self.score_norm, self._settings, self.lost, paid_at)
+        endings = [one for _, _, part in parts for one in part]
+        paid = normalized_scores(scores, self.score_norm, self._settings, self.lost, paid_at, endings)
         own = iter(paid[first : first + len(here)])
         self.turns = [[next(own) for _ in turns] for turns in turns_of]
         return [math.fsum(turns) for turns in self.turns]

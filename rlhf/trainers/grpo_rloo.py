@@ -124,8 +124,8 @@ class Sampling(StepTrainer):
 
     def load_own_state(self, state: Any) -> None:
         """Go on from what `own_state` gave."""
-        self.reward.score_norm = ScoreNorm(*state[:3])
-        load_reward_state(self.reward.by, *state[3:])
+        self.reward.score_norm = ScoreNorm(*state[:4])
+        load_reward_state(self.reward.by, *state[4:])
 
     def _everywhere(self, values: Tensor) -> Tensor:
         """The rows of all processes, padded with zeros to the longest; accelerate makes numbers of padded booleans."""

@@ -13,7 +13,8 @@ class StopReason:
 
     ``value`` is what the policy has in the dimension that is watched (None: not known), ``over`` whether the rules have
     ended it, ``turns`` how often the policy spoke, ``unusable`` how often that was no act that the rules allow,
-    ``score`` what it is worth as a reward.
+    ``score`` what it is worth as a reward, ``role`` what it played (`Environment.role`), ``credit`` what each of its
+    turns has brought, where that is told.
     """
 
     value: float | None
@@ -21,6 +22,8 @@ class StopReason:
     turns: int
     unusable: int
     score: float = 0.0
+    role: str = ""
+    credit: tuple[float, ...] = ()
 
 
 def measured_endings(endings: Sequence[StopReason]) -> dict[str, float]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from apportion.corpus.session import Episode
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.settings import Settings
 from apportion.reward_model.model import RewardModel
-from apportion.rlhf.plugins import OUTCOME
+from apportion.rlhf.plugins import CREDIT, OUTCOME
 from apportion.rlhf.policy.contexts import DialogueContext
-from apportion.rlhf.policy_settings import Device
+from apportion.rlhf.policy_settings import Device, OutcomeWeight
 from apportion.rlhf.training.ensemble import Ensemble, asked
+from apportion.rlhf.training.role_baseline import less_baselines
 
 if TYPE_CHECKING:
-    from apportion.foundation.settings import Settings
     from apportion.rlhf.settings import AlignSettings
     from apportion.rlhf.training.endings import StopReason
     from apportion.rlhf.training.job import Job
@@ -92,8 +93,23 @@ class NoReward:
 class OutcomeReward(NoReward):
     """What the rules of an environment say that an episode was worth, at the policy's last turn; 0 before it.
 
-    It reads no words: `finite_scores` asks `at_ends`.
+    It reads no words: `turn_scores` asks `at_ends`. ``turns``: A reward that pays every turn beside it, in its own
+    unit; ``weight``: what the outcome is multiplied by.
     """
+
+    def __init__(self, turns: SessionReward | None = None, weight: float = 1.0) -> None:
+        self.turns, self.weight = turns or NoReward(), weight
+        self.alone = turns is None
+
+    def history(self, episode: Episode, position: int) -> str:
+        """What the reward of turns reads."""
+        return self.turns.history(episode, position)
+
+    def __call__(
+        self, contexts: Sequence[DialogueContext], histories: Sequence[str], replies: Sequence[str]
+    ) -> list[float]:
+        """What the reward of turns pays (B of them)."""
+        return self.turns(contexts, histories, replies)
 
     def at_ends(self, endings: Sequence[StopReason]) -> list[float]:
         """One score a turn (N), episode by episode.
@@ -106,7 +122,16 @@ class OutcomeReward(NoReward):
                     "reward = 'outcome': an episode has ended, and its rules say nothing of what is watched. Choose "
                     "tasks that they can check (environment_settings.task_set = 'checkable'), or another outcome."
                 )
-        return [score for ending in endings for score in (*[0.0] * (ending.turns - 1), ending.score)]
+        return [score for ending in endings for score in (*[0.0] * (ending.turns - 1), self.weight * ending.score)]
+
+
+class CreditReward(OutcomeReward):
+    """What each turn has brought (`apportion.rlhf.sampling.live_credit`), and the weighted outcome at the last one."""
+
+    def at_ends(self, endings: Sequence[StopReason]) -> list[float]:
+        """As `OutcomeReward.at_ends`."""
+        credits = [credit for ending in endings for credit in ending.credit]
+        return [credit + whole for credit, whole in zip(credits, super().at_ends(endings), strict=True)]
 
 
 def of_episodes(job: Job, settings: Settings | None) -> SessionReward:
@@ -114,8 +139,18 @@ def of_episodes(job: Job, settings: Settings | None) -> SessionReward:
     return OutcomeReward()
 
 
-def of_job(job: Job, settings: Settings | None) -> SessionReward:
-    """The reward model of an alignment, or several, placed where its policy is."""
+def of_turns(job: Job, settings: OutcomeWeight) -> SessionReward:
+    """The credit of turns as the reward of an alignment."""
+    return CreditReward(weight=settings.outcome)
+
+
+def of_job(job: Job, settings: OutcomeWeight) -> SessionReward:
+    """The reward model of an alignment, or several, placed where its policy is; with the outcome where that counts."""
+    turns = _of_models(job)
+    return OutcomeReward(turns, settings.outcome) if settings.outcome else turns
+
+
+def _of_models(job: Job) -> SessionReward:
     if job.settings.trainer.needs_reward and job.settings.reward_ensemble:
         return Ensemble(job)
     if job.reward_model is None:
@@ -131,6 +166,22 @@ def load_reward(job: Job) -> SessionReward:
     return reward
 
 
+def turn_scores(
+    reward: Reward,
+    contexts: Sequence[DialogueContext],
+    histories: Sequence[str],
+    replies: Sequence[str],
+    endings: Sequence[StopReason] = (),
+) -> list[float]:
+    """One score a reply (N of them): by what it says, by how the episode ended (``endings``), or by both."""
+    if not isinstance(reward, OutcomeReward):
+        return reward(contexts, histories, replies)
+    outcome = reward.at_ends(endings)
+    if reward.alone:
+        return outcome
+    return [score + whole for score, whole in zip(reward(contexts, histories, replies), outcome, strict=True)]
+
+
 def finite_scores(
     reward: Reward,
     contexts: Sequence[DialogueContext],
@@ -144,7 +195,7 @@ def finite_scores(
     ``contexts`` are what the replies answer, ``where`` the step in words, ``endings`` those of episodes that the
     replies are the turns of.
     """
-    scores = reward.at_ends(endings) if isinstance(reward, OutcomeReward) else reward(contexts, histories, replies)
+    scores = turn_scores(reward, contexts, histories, replies, endings)
     for context, score, reply in zip(contexts, scores, replies, strict=True):
         if not math.isfinite(score):
             raise UnitError(
@@ -166,13 +217,17 @@ def normalized_scores(
     settings: AlignSettings,
     lost: Sequence[float] = (),
     paid: Sequence[bool] = (),
+    endings: Sequence[StopReason] = (),
 ) -> Sequence[float]:
     """Scores as they are learned from: normalised by ``norm``, which takes them in, and clipped, as set.
 
     ``lost``: what each reply loses (`apportion.rlhf.training.penalties`), in ``norm``'s deviations, so that it is the
     same price whatever the scores are in; it is taken off last, since no clip may hide it. Empty where nothing is.
     ``paid``: which scores are a reward (`at_the_end`); the others stay 0, so that a turn more costs nothing.
+    ``endings``: of the episodes, whose roles' baselines (`apportion.rlhf.training.role_baseline`) are taken off first.
     """
+    if endings and settings.role_baseline is not None:
+        scores = less_baselines(scores, endings, norm.roles, settings.role_baseline)
     if paid:
         at_ends = [score for score, one in zip(scores, paid, strict=True) if one]
         # The norm takes them in where there is something to lose, too.
@@ -184,7 +239,8 @@ def normalized_scores(
         norm.update(scores)
     unit = 1.0 if settings.score_norm else norm.deviation
     if settings.score_norm:
-        scores = norm(scores)
+        # A turn more neither costs nor brings the mean where credits add up to an outcome.
+        scores = norm(scores, centered=settings.reward != CREDIT)
     limit = settings.reward_clip
     if limit is not None:
         scores = [min(max(score, -limit), limit) for score in scores]
@@ -206,9 +262,12 @@ def best_and_worst(scores: Sequence[float], margin: float) -> tuple[int, int]:
 
 
 class ScoreNorm:
-    """Mean and deviation of all scores seen so far, updated a batch at a time (Chan et al., 1979)."""
+    """Mean and deviation of all scores seen so far, updated a batch at a time (Chan et al., 1979); roles' baselines."""
 
-    def __init__(self, count: int = 0, mean: float = 0.0, squares: float = 0.0) -> None:
+    def __init__(
+        self, count: int = 0, mean: float = 0.0, squares: float = 0.0, roles: Mapping[str, float] | None = None
+    ) -> None:
+        self.roles = dict(roles or {})
         self.count = count
         self.mean = mean
         self._squares = squares
@@ -219,9 +278,9 @@ class ScoreNorm:
         return math.sqrt(self._squares / self.count) if self.count else 0.0
 
     @property
-    def moments(self) -> tuple[int, float, float]:
-        """Count, mean, and sum of squared differences from it: the arguments that make an equal `ScoreNorm`."""
-        return self.count, self.mean, self._squares
+    def moments(self) -> tuple[int, float, float, dict[str, float]]:
+        """Count, mean, sum of squared differences from it, baselines: the arguments that make an equal `ScoreNorm`."""
+        return self.count, self.mean, self._squares, self.roles
 
     def update(self, scores: Sequence[float]) -> None:
         """Take in a batch of scores."""
@@ -233,8 +292,14 @@ class ScoreNorm:
         self.mean += gap * size / total
         self.count = total
 
-    def __call__(self, scores: Sequence[float]) -> list[float]:
-        """Scores in deviations from the running mean; all 0 while every score seen was the same."""
+    def __call__(self, scores: Sequence[float], centered: bool = True) -> list[float]:
+        """Scores in deviations from the running mean; all 0 while every score seen was the same.
+
+        Where they are not ``centered``, from 0: divided by the root of their mean square.
+        """
+        if not centered:
+            size = math.hypot(self.deviation, self.mean)
+            return [score / size if size else 0.0 for score in scores]
         scale = self.deviation
         # Below this a difference is rounding, not a preference.
         if scale <= 1e-8 * max(1.0, abs(self.mean)):

@@ -45,6 +45,8 @@ SCHEMA = pa.schema(
 """``counts_as``: item, practice or check; ``judged``: a response's id or, of turns, the position in the context's
 messages; ``policy``: null of turns and of what an attention check made; ``value``: as `values_of` has it, reversed
 criteria turned so that more is better."""
+_OF_THE_ROW = ("annotator", "item", "reason", "seconds", "focus_lost", "revision", "at")
+"""Columns that an answer's row has under the same name."""
 
 
 def answer_table(study: StudyFolder, key: Key, rows: Iterable[AnswerRow]) -> pa.Table:
@@ -101,22 +103,10 @@ def _lines(study: StudyFolder, policies: Any, row: AnswerRow) -> Iterator[dict[s
         if criterion is None:
             raise InputError(f"annotator {row.annotator}, item {row.item}: no criterion is called {name!r:.60}.")
         for judged, value in sorted(values_of(criterion, item, given).items()):
-            yield {
-                "annotator": row.annotator,
-                "item": row.item,
-                "counts_as": counts_as,
-                "session_id": item.session_id,
-                "turn": item.turn,
-                "criterion": name,
-                "judged": judged,
-                "policy": policies.get((row.item, judged)),
-                "value": value,
-                "reason": row.reason,
-                "seconds": row.seconds,
-                "focus_lost": row.focus_lost,
-                "revision": row.revision,
-                "at": row.at,
-            }
+            told = {column: getattr(row, column) for column in _OF_THE_ROW}
+            told |= {"counts_as": counts_as, "criterion": name, "judged": judged, "value": value}
+            policy = policies.get((row.item, judged))
+            yield told | {"session_id": item.session_id, "turn": item.turn, "policy": policy}
 
 
 NEEDED = ("annotator", "item", "criterion", "judged", "value")

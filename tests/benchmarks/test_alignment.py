@@ -11,7 +11,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "alignment.md
 def test_the_page_tells_what_the_judge_said(capsys):
     judged()
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [sum(row["won_tied_lost"]) for row in rows] == [100] * 8
+    assert [sum(row["won_tied_lost"]) for row in rows] == [100] * 9
     page = PAGE.read_text(encoding="utf-8")
     for row in rows:
         low, high = (f"{value:.3f}".lstrip("0") for value in row["interval"])

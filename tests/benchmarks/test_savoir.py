@@ -5,7 +5,7 @@ import pytest
 
 from apportion.decompose.shapley.coalitions import all_coalitions
 from apportion.environments.registry import open_session
-from benchmarks import savoir, savoir_episodes, savoir_learning
+from benchmarks import savoir, savoir_episodes
 
 
 @pytest.mark.parametrize("kind", [savoir.pairwise, savoir.saturating, savoir.prefix_dependent])
@@ -44,11 +44,11 @@ def test_the_corpus_of_its_episodes_can_be_labelled_and_rates_the_seller_alone(t
 
 @pytest.mark.slow
 def test_a_policy_learns_from_either_reward_and_the_best_words_are_warm():
-    most = savoir_learning.best()
-    warm = np.full((savoir_learning.ACTS, len(savoir_learning.WORDS)), -50.0)
+    most = savoir.best()
+    warm = np.full((savoir.ACTS, len(savoir.WORDS)), -50.0)
     warm[:, :3] = 0.0
-    assert savoir_learning.mean_score(savoir_learning.Policy(warm), "warm", 4) == pytest.approx(most)
-    found = {name: savoir_learning.learn(credit, 10.0, 0, 7.0) for name, credit in savoir_learning.CREDITS.items()}
+    assert savoir.mean_score(savoir.Policy(warm), "warm", 4) == pytest.approx(most)
+    found = {name: savoir.learn(credit, 10.0, 0, 7.0) for name, credit in savoir.CREDITS.items()}
     assert all(run.episodes and run.own == 20 * run.episodes for run in found.values())
     assert found["episode-score"].played == 0 < found["savoir"].played
-    assert savoir_learning.learn(savoir_learning.CREDITS["episode-score"], 10.0, 0, 0.0).episodes == 0
+    assert savoir.learn(savoir.CREDITS["episode-score"], 10.0, 0, 0.0).episodes == 0

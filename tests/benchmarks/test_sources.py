@@ -3,16 +3,12 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from apportion.corpus.schema import SPLITS
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
-from apportion.decompose.settings import DecomposeSettings
-from apportion.reward_model.settings import RewardModelSettings
+from apportion.decompose.corpus_methods.trained_network import TrainingData
 from benchmarks import sources
-from tests.decompose.corpus_methods.test_stacked import EPISODES, LLM, READ, judgements
 from tests.evaluation.made_up import episode
 from tests.shared import shared
 
@@ -32,20 +28,6 @@ def test_a_fold_is_taught_by_all_others():
     assert sorted(judged) == sorted(e.session_id for e in episodes)
 
 
-def test_of_what_was_judged_so_many_training_sessions_alone_are_left():
-    how = TrainingConfig(DecomposeSettings(), RewardModelSettings(), 0)
-    judged = pa.concat_tables([LLM, judgements("sentiment", LLM["raw_reward"].to_pylist())])
-    taught = sources.taught_by(
-        TrainingData(SplitEpisodes(EPISODES, SPLITS.arrow.empty_table()), reactions=READ, judgements=judged),
-        frozenset(e.session_id for e in EPISODES[:48]),
-    )
-    left = sources.asked_alone(taught, how, 7).judgements
-    assert left is not None
-    asked = {row["session_id"] for row in left.to_pylist() if row["method"] == "llm"}
-    assert len(asked) == 7 and asked <= taught.episodes.sessions("train")
-    assert left["method"].to_pylist().count("sentiment") == LLM.num_rows
-
-
 def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dialogue_as_alike():
     told = sources.Told([episode("a", 3, 1.0), episode("b", 2, 1.0)])
     told.add("one", 0, np.array([1.0, np.nan, 3.0]))
@@ -57,9 +39,8 @@ def test_what_is_not_known_counts_as_the_mean_of_its_dialogue_and_an_unknown_dia
 @pytest.mark.slow
 def test_on_ratings_of_quality_the_mix_is_the_language_model(capsys):
     path = shared("data/conture/data.json.gz")
-    given = {"corpus": "conture", "judged": JUDGED, "prompt": "default", "prior": [], "curve": False}
-    given |= {"labels": False, "gate": [], "rubric": [], "signals": None}
-    sources.main(argparse.Namespace(**given, rating=None, asked=None, read=None), path)
+    given = {"corpus": "conture", "judged": JUDGED, "prompt": "default", "curve": False, "read": None}
+    sources.main(argparse.Namespace(**given), path)
     told = {row["benchmark"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     of = "conture, the 60 judged by 'default': within-session Spearman"
     assert told[f"{of}, mix of all"]["figure"] == told[f"{of}, llm"]["figure"] > 0.5

@@ -1,7 +1,12 @@
 """What stands for an act that is none: the same in every world, counted, and no score by too many of them."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
+from apportion.corpus.corpus import Corpus
+from apportion.corpus.writer import place
 from apportion.environments.actions import MOST_UNUSABLE, SILENT, UNUSABLE, Action, AgentAction, unrated, unusable_of
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import EpisodePlan, simulate
@@ -9,11 +14,13 @@ from apportion.environments.corpus_export import to_corpus
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.league import read_matches
 from apportion.environments.environment import Observation
-from apportion.environments.episode_log import LOG, read_log, unusable_told
+from apportion.environments.episode_log import LOG, MOST, UNRATED, LoggedEpisode, read_log, unusable_told
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
 from apportion.environments.negotiation.casino.simulation import CasinoChoice
 from apportion.environments.negotiation.simulation import NegotiationChoice
 from apportion.environments.simulation import write_corpus
+from apportion.environments.sotopia.evaluation.episodes import read_episodes
+from apportion.environments.sotopia.reports.episode_scores import annotators, read_scored
 from apportion.environments.sotopia.simulation import SimulationChoice
 from apportion.environments.tournament.page import page
 from apportion.environments.tournament.results import read_results
@@ -99,6 +106,35 @@ def test_below_the_most_there_is_a_score_and_the_tables_tell_what_was_none(tmp_p
     # The first act, and both selections.
     assert results.unusable == "Unusable acts: mostly 3 of 22. Sessions without a score for it: 0."
     assert results.unusable in page(standings(results), "Tournament")
+
+
+@pytest.mark.parametrize("most", [MOST_UNUSABLE, 1.0])
+def test_a_log_of_before_is_held_to_its_acts(most, tmp_path) -> None:
+    """Its acts are marked, and nothing says that they were looked at; what was played with another share is left."""
+    plan = replace(plan_of("sotopia", GARBAGE), most_unusable=most)
+    simulate([plan], tmp_path / LOG)
+    new = read_log(tmp_path / LOG)[plan.name]
+    assert new.closing is not None and new.closing[MOST] == most and new.rated is (most == 1.0)
+    closing = {key: value for key, value in new.closing.items() if key not in (MOST, UNRATED)}
+    old = LoggedEpisode(new.opening, new.steps, closing)
+    assert not old.rated and "(its log is from before that was looked at)" in str(old.unrated)
+    assert unusable_told([old]).endswith("Sessions without a score for it: 1.")
+    assert LoggedEpisode(new.opening, [], closing).rated and LoggedEpisode(new.opening, new.steps).unrated is None
+
+
+def test_a_corpus_of_before_has_nothing_of_it_in_its_tables(tmp_path) -> None:
+    """Simulated when every session was rated: neither `tables`, nor a tournament, nor a judge counts it now."""
+    made = simulate([replace(plan_of("sotopia", GARBAGE), most_unusable=1.0)], tmp_path / LOG)
+    place("simulate sotopia", tmp_path, to_corpus(made), {})
+    assert annotators(read_scored([Corpus.open(tmp_path)]))
+    lines = [json.loads(line) for line in (tmp_path / LOG).read_text().splitlines()]
+    del lines[-1]["end"][MOST]
+    (tmp_path / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert not annotators(read_scored([Corpus.open(tmp_path)]))
+    (unread,) = read_episodes(Corpus.open(tmp_path)).unread
+    assert "its log leaves it without a score" in unread.message and "from before" in unread.message
+    with pytest.raises(InputError, match=r"no episode has ended with a score.*Sessions without a score for it: 1"):
+        read_results(tmp_path)
 
 
 def test_how_much_may_be_decides_what_a_corpus_is(tmp_path) -> None:

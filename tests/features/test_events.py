@@ -8,6 +8,9 @@ import pytest
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers import import_to
 from apportion.corpus.session import Event, Session, Turn
+from apportion.decompose.methods import METHODS
+from apportion.decompose.session_methods.llm_requests import session_requests
+from apportion.decompose.settings import DecomposeSettings
 from apportion.features.events import session_events
 from apportion.features.extract import extract_session
 from apportion.features.face.face_features import FaceMeasures
@@ -39,8 +42,9 @@ def face(single=((6.0, 6.5),), smiles=((1.0, 2.0), (7.0, 7.5))):
 
 
 def test_every_kind_with_person_times_and_strength():
-    events = session_events(SESSION, {"bob": face(), "ann": None})
+    events = session_events(SESSION, {"bob": face(), "ann": None}, {"ann": [(8.0, 9.0)]})
     assert [(e.person, e.kind, round(e.start_s, 2), round(e.end_s, 2)) for e in events] == [
+        ("ann", "laughter", 8.0, 9.0),
         ("bob", "backchannel", 2.0, 2.4),
         ("bob", "blink", 3.0, 3.2),
         ("bob", "nod_single", 6.0, 6.5),
@@ -73,7 +77,7 @@ def test_a_smile_ends_where_the_face_is_not_seen():
 
 def test_what_a_corpus_has_goes_before():
     given = Session("s", SESSION.turns, events=(Event("ann", "backchannel", 8.0, 8.2, 2.0, "yeah yeah"),))
-    kinds = [(e.person, e.kind) for e in session_events(given, {}) if e.kind == "backchannel"]
+    kinds = [(e.person, e.kind) for e in session_events(given, {}, {}) if e.kind == "backchannel"]
     assert kinds == [("ann", "backchannel")]
 
 
@@ -92,10 +96,18 @@ def test_backchannels_of_a_corpus_without_recordings_reach_table_counts_and_word
         }
         counts = {row["turn"] for row in means.to_pylist() if row["feature"] == "backchannels" and row["mean"] == 1.0}
         assert counts == set(heard)
-        described = describe_session(session, means, DescriptorSettings()).to_pylist()
-        assert {(row["turn"], row["window"], row["text"]) for row in described} == {
+        described = describe_session(session, means, DescriptorSettings())
+        assert {(row["turn"], row["window"], row["text"]) for row in described.to_pylist()} == {
             (turn, "during", "says mhm") for turn in heard
         }
+        asked = [
+            request.messages[-1].content
+            for request, meta in session_requests(
+                METHODS["llm-multimodal"], session, None, described, DecomposeSettings()
+            )
+            if set(meta.turns) & set(heard)
+        ]
+        assert asked and all("says mhm" in text and "measured" not in text for text in asked)
         for stage in (FEATURES, DESCRIBE):
             assert stage.applies(None, None, session)
         timed, untimed = replace(session, events=()), Session(one.id, (Turn(0, "a", "x"),))

@@ -61,7 +61,10 @@ def test_voices_of_two_channels_and_the_session_clock(tmp_path: Path):
     # Turn 2 ends a second after the recording: half of it was recorded.
     assert cells[2, "ann", "during", "log_energy_db"] == (None, 0.0)
     assert cells[2, "bob", "during", "f0_hz"][1] == pytest.approx(0.5, abs=0.03)
-    assert {key[3] for key in cells} == set(names_on("voice")) - {"jitter_disvoice"} | set(names_on("talk"))
+    assert {key[3] for key in cells} == set(names_on("voice")) - {"jitter_disvoice"} | {
+        *names_on("talk"),
+        *names_on("laughter"),
+    }
     assert (cells[2, "ann", "during", "overlaps"], cells[2, "bob", "during", "overlaps"]) == ((1.0, 1.0), (0.0, 1.0))
     assert [tuple(row.values())[1:5] for row in events.to_pylist()] == [("ann", "overlap", 13.0, 14.0)]
     # The table stays small: about ten rows a second of each person and feature, in 6 s.

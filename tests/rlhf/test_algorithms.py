@@ -165,7 +165,7 @@ def test_its_settings_are_part_of_what_it_is_but_those_that_do_not_count(install
     [
         (
             {"reward": "shrt"},
-            r"no reward 'shrt'; did you mean 'short'\? Allowed: reward_model, outcome, stackelberg, short",
+            r"no reward 'shrt'; did you mean 'short'\? Allowed: reward_model, outcome, credit, stackelberg, short",
         ),
         ({"partner": "ech", "max_turns": 2}, r"no partner 'ech'; did you mean 'echo'\?"),
         (
@@ -173,7 +173,8 @@ def test_its_settings_are_part_of_what_it_is_but_those_that_do_not_count(install
             r"'short': lenght: unknown key; did you mean 'length'\?",
         ),
         ({"reward": "short", "reward_settings": {"length": 0}}, r"'short': length = 0: Input should be greater"),
-        ({"reward_settings": {"length": 3}}, r"'reward_model' takes no settings, and is given length"),
+        ({"reward_settings": {"length": 3}}, r"'reward_model': length: unknown key; allowed are outcome"),
+        ({"reward": "outcome", "reward_settings": {"length": 3}}, r"'outcome' takes no settings, and is given length"),
         ({"reward": "short", "reward_method": "rrd"}, "asks no reward model; take out reward_model and reward_method"),
         ({"reward": "short", "refresh_fit": 5}, "refresh_fit = 5 does not go with reward = 'short'; take one of them"),
         ({"reward": "short", "sd_penalty": 0.5}, "reward = 'short' has no sd; take out sd_penalty"),

@@ -43,24 +43,17 @@ def slices_view(
     methods = tuple(sorted(found))
     telling = next((name for name in methods if found[name].get("kinds")), methods[0] if methods else "")
     method = next((name for name in (wanted, usual) if name in found), telling)
+    nothing = {"method": method, "methods": methods, "colour": "", "summary": "", "dear": (), "good": (), "reason": ""}
     if not methods:
-        return {"method": "", "methods": (), "colour": "", "summary": "", "dear": (), "good": (), "reason": ""}
+        return nothing
+    nothing["colour"] = colour_class(method)
     try:
-        return _view(found[method], method, methods, lambda example: _example(example, slugs, places))
+        return nothing | _view(found[method], lambda example: _example(example, slugs, places))
     except (KeyError, TypeError, ValueError, AttributeError):
-        damaged = "What was found is damaged. Run `apportion run` again."
-        return {
-            "method": method,
-            "methods": methods,
-            "colour": colour_class(method),
-            "summary": "",
-            "dear": (),
-            "good": (),
-            "reason": damaged,
-        }
+        return nothing | {"reason": "What was found is damaged. Run `apportion run` again."}
 
 
-def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], shown_example: Shown) -> dict[str, Any]:
+def _view(document: Mapping[str, Any], shown_example: Shown) -> dict[str, Any]:
     first, second = (int(count) for count in document["sessions"])
     kinds = document["kinds"]
     ends = [abs(float(end)) for kind in kinds for end in _ends(kind["difference"])]
@@ -72,9 +65,6 @@ def _view(document: Mapping[str, Any], method: str, methods: tuple[str, ...], sh
         f"{stood_out} stood out; {len(kinds) or 'none'} of them held in the other {second:,}."
     )
     return {
-        "method": method,
-        "methods": methods,
-        "colour": colour_class(method),
         "summary": "" if document["reason"] else summary,
         "fewest": f"{document['settings']['fewest_sessions']:g}",
         "most": f"{document['settings']['alpha']:.0%}",

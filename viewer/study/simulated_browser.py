@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
-from http.cookies import SimpleCookie
+from http import HTTPStatus
 from urllib.parse import urlencode, urljoin, urlsplit
+
+import requests
 
 from apportion.foundation.errors import ApportionError
 from apportion.study.design.randomization import lettered
@@ -45,57 +46,42 @@ class _Form(HTMLParser):
             self.fields[named["name"]] = named.get("value", "")
 
 
+def _session() -> requests.Session:
+    session = requests.Session()
+    session.trust_env, session.max_redirects = False, MOST_REDIRECTS  # No proxy stands before this machine's server.
+    return session
+
+
 @dataclass
 class Browser:
     """Follows links and redirects of one server, keeps its cookies, sends its forms."""
 
     address: str
-    cookies: SimpleCookie = field(default_factory=SimpleCookie)
+    session: requests.Session = field(default_factory=_session)
     path: str = ""
     status: int = 0
     text: str = ""
 
     def get(self, path: str) -> None:
         """Open a page."""
-        self._follow("GET", urljoin(self.address, path), "")
+        self._ask("GET", urljoin(self.address, path), {})
 
     def send(self, fields: list[tuple[str, str]]) -> None:
         """Send the page's form with ``fields``, and with what it holds under other names."""
         form, given = _Form(self.text), dict(fields)
-        body = urlencode([*((name, value) for name, value in form.fields.items() if name not in given), *fields])
-        self._follow("POST", urljoin(urljoin(self.address, self.path), form.action), body)
+        whole = [*((name, value) for name, value in form.fields.items() if name not in given), *fields]
+        url = urljoin(urljoin(self.address, self.path), form.action)
+        parts = urlsplit(url)
+        origin = {"Origin": f"{parts.scheme}://{parts.netloc}", "Content-Type": "application/x-www-form-urlencoded"}
+        self._ask("POST", url, origin, urlencode(whole))
 
     def hidden(self, name: str) -> str:
         """What the page's form sends by itself under a name."""
         return _Form(self.text).fields.get(name, "")
 
-    def _follow(self, method: str, url: str, body: str) -> None:
-        for _ in range(MOST_REDIRECTS):
-            status, place = self._ask(method, url, body)
-            if status != http.client.SEE_OTHER:
-                break
-            method, url, body = "GET", urljoin(url, place), ""
-        self.status = status
-
-    def _ask(self, method: str, url: str, body: str) -> tuple[int, str]:
-        parts = urlsplit(url)
-        headers = {"Cookie": "; ".join(f"{name}={one.value}" for name, one in self.cookies.items())}
-        if method == "POST":
-            headers |= {
-                "Origin": f"{parts.scheme}://{parts.netloc}",
-                "Content-Type": "application/x-www-form-urlencoded",
-            }
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
-        try:
-            connection.request(method, f"{parts.path}?{parts.query}" if parts.query else parts.path, body, headers)
-            answer = connection.getresponse()
-            self.path, self.text = parts.path, answer.read().decode()
-        finally:
-            connection.close()
-        for name, value in answer.getheaders():
-            if name.lower() == "set-cookie":
-                self.cookies.load(value)
-        return answer.status, answer.getheader("Location", "")
+    def _ask(self, method: str, url: str, headers: dict[str, str], body: str = "") -> None:
+        answer = self.session.request(method, url, data=body, headers=headers, timeout=TIMEOUT_S)
+        self.status, self.path, self.text = answer.status_code, urlsplit(answer.url).path, answer.content.decode()
 
 
 @dataclass(frozen=True)
@@ -113,7 +99,7 @@ class Visit:
         """
         self.browser.get(f"public?PROLIFIC_PID={self.annotator}")
         self.browser.send([])
-        return self.browser.status != http.client.GONE
+        return self.browser.status != HTTPStatus.GONE
 
     def take_part(self) -> int:
         """Read the instructions, answer one item after the other, and how many there were. Raises VisitError: an answer
@@ -126,7 +112,7 @@ class Visit:
             else:
                 self._answer()
                 count += 1
-            if self.browser.status != http.client.OK or self.browser.path == here:
+            if self.browser.status != HTTPStatus.OK or self.browser.path == here:
                 raise VisitError(
                     f"{self.annotator} cannot go on from {here} of the study's pages: it answered "
                     f"{self.browser.status} at {self.browser.path}."

@@ -81,23 +81,14 @@ def play_command(kind: str, title: str) -> click.Command:
         person: str,
         rules: tuple[str, ...],
         seed: int,
-        temperature: float,
-        **model: Any,
+        **how: Any,
     ) -> None:
         from apportion.environments.deduction.games import game_called
         from apportion.environments.human_play.deduction import PersonPlays
         from apportion.environments.terminal.console import terminal
-        from apportion.llm_client.model_spec import ModelSpec
 
-        screen, game, names = terminal(), game_called(kind), option_names()
-        chosen, options = ModelSpec(**model), game.options_of(rules, names)
-        how: dict[str, Any] = {
-            "person": person,
-            "seed": seed,
-            "chosen": chosen,
-            "temperature": temperature,
-            "called": names,
-        }
+        screen, game = terminal(), game_called(kind)
+        options, how = game.options_of(rules, option_names()), play.how_to_play(person, seed, **how)
         ended = PersonPlays(game, seat, names_of(partners), options, **how).play(out, screen)
         play.tell_played(ended, out, "Your team has won." if ended.scores.get("win") else "Your team has lost.")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import option_names, with_options
+from apportion.commands.shared.options import with_options
 from apportion.commands.world.games import CONTEXT_OPTIONS
-from apportion.commands.world.play import MODEL_OPTIONS, tell_played
+from apportion.commands.world.play import MODEL_OPTIONS, how_to_play, tell_played
 
 
 @click.command("negotiation")
@@ -30,8 +30,7 @@ def play_negotiation_command(
     seed: int,
     contexts: Path | None,
     most_acts: int,
-    temperature: float,
-    **model: Any,
+    **how: Any,
 ) -> None:
     """Negotiate with an agent: share out books, hats and balls, of which you know what they are worth to you.
 
@@ -45,22 +44,26 @@ def play_negotiation_command(
     of a person but the id, what they did and what they answered. docs/guides/people.md says what FILE holds.
     """
     if report or study is not None:
-        _study(study, out, person, report, temperature, model)
+        _study(study, out, person, report, **how)
         return
     from apportion.environments.human_play.negotiation import PersonNegotiates
     from apportion.environments.terminal.console import terminal
-    from apportion.llm_client.model_spec import ModelSpec
 
-    screen, chosen = terminal(), ModelSpec(**model)
-    who, names = person or "person", option_names()
-    how: dict[str, Any] = {"person": who, "seed": seed, "chosen": chosen, "temperature": temperature, "called": names}
+    screen, how = terminal(), how_to_play(person or "person", seed, **how)
     played = PersonNegotiates(seat, partner, most_acts, contexts, **how).play(out, screen)
     points, advantage = played.scores["points"], played.scores["advantage"]
     tell_played(played, out, f"You have {points:g} points, the other {points - advantage:g}, of 10 each.")
 
 
 def _study(
-    file: Path | None, out: Path, person: str | None, report: bool, temperature: float, model: dict[str, Any]
+    file: Path | None,
+    out: Path,
+    person: str | None,
+    report: bool,
+    *,
+    temperature: float,
+    most_unusable: float,  # Of single games, as --as and --seed are.
+    **model: Any,
 ) -> None:
     from apportion.commands.world.study import sit, write_report
     from apportion.foundation.errors import InputError

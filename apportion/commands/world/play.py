@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.shared.options import model_options, option_names, with_options
-from apportion.commands.world.playing import RULE_OPTIONS
+from apportion.commands.world.playing import MOST_UNUSABLE, RULE_OPTIONS
 from apportion.commands.world.task_sets.tasks import SOURCE_OPTIONS
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 MODEL_OPTIONS = (
     *model_options("--model", "what agents know and what you and they say", 1000, "replies.sqlite in CORPUS"),
     click.option("--temperature", type=float, default=1.0, show_default=True, help="Of a language model."),
+    MOST_UNUSABLE,
 )
+"""Whoever the others are: what `how_to_play` takes."""
 
 
 @click.group("play")
@@ -46,8 +48,7 @@ def play_sotopia_command(
     seed: int,
     visibility: Any,
     most_acts: int,
-    temperature: float,
-    **model: Any,
+    **how: Any,
 ) -> None:
     """Play a character in a social episode (SOTOPIA) against an agent.
 
@@ -60,19 +61,19 @@ def play_sotopia_command(
     from apportion.environments.human_play.sotopia import PersonChoice
     from apportion.environments.sotopia.game import Rules
     from apportion.environments.terminal.console import terminal
+
+    screen, rules = terminal(), Rules(visibility, most_acts)
+    choice = PersonChoice(who, scenario, partner, rules, place, named, **how_to_play(person, seed, **how))
+    played = choice.play(out, screen)
+    tell_played(played, out, _scores(played))
+
+
+def how_to_play(person: str, seed: int, most_unusable: float, temperature: float, **model: Any) -> dict[str, Any]:
+    """What is the same in all that people play, of the options of the running command."""
     from apportion.llm_client.model_spec import ModelSpec
 
-    screen = terminal()
-    rules, chosen = Rules(visibility, most_acts), ModelSpec(**model)
-    how: dict[str, Any] = {
-        "person": person,
-        "seed": seed,
-        "chosen": chosen,
-        "temperature": temperature,
-        "called": option_names(),
-    }
-    played = PersonChoice(who, scenario, partner, rules, place, named, **how).play(out, screen)
-    tell_played(played, out, _scores(played))
+    plain = {"person": person, "seed": seed, "most_unusable": most_unusable, "temperature": temperature}
+    return {**plain, "chosen": ModelSpec(**model), "called": option_names()}
 
 
 def tell_played(played: PersonPlayed, out: Path, scores: str | None) -> None:
@@ -88,7 +89,7 @@ def tell_played(played: PersonPlayed, out: Path, scores: str | None) -> None:
     if played.begun:
         click.echo(f"{played.begun:,} other episodes there are not over; the commands that began them go on with them")
     click.echo(f"next: apportion inspect {out}")
-    if played.report.problems:
+    if played.report.left_out or played.report.problems:
         sys.exit(1)
 
 

@@ -32,14 +32,15 @@ RULE_OPTIONS = (
 )
 """By which rules an episode is played."""
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn.")
+MOST_UNUSABLE = click.option(
+    "--most-unusable",
+    type=click.FloatRange(0, 1),
+    default=0.25,
+    show_default=True,
+    help="Share of a seat's acts that may be unusable; above it a session has no score.",
+)
 HOW_OPTIONS = (
-    click.option(
-        "--most-unusable",
-        type=click.FloatRange(0, 1),
-        default=0.25,
-        show_default=True,
-        help="Share of a seat's acts that may be unusable; above it a session has no score.",
-    ),
+    MOST_UNUSABLE,
     click.option("--overwrite", is_flag=True, help="Replace a corpus, with its log, that is already there."),
     json_option(),
 )

@@ -16,34 +16,12 @@ from apportion.foundation.errors import InputError, UnitError
 NAMED = {"thumbs": (0.0, 1.0), "stars": (1.0, 5.0), "nps": (0.0, 10.0), "percent": (0.0, 100.0)}
 SCALES = "|".join((*NAMED, "LOW..HIGH"))
 UP = (
-    "👍",
-    "up",
-    "thumbs up",
-    "thumb up",
-    "thumbsup",
-    "like",
-    "liked",
-    "yes",
-    "true",
-    "good",
-    "positive",
-    "+1",
-    "1",
+    "👍", "up", "thumbs up", "thumb up", "thumbsup", "like", "liked", "yes", "true", "good", "positive", "+1", "1",
     "1.0",
-)
+)  # fmt: skip
 DOWN = (
-    "👎",
-    "down",
-    "thumbs down",
-    "thumb down",
-    "thumbsdown",
-    "dislike",
-    "disliked",
-    "no",
-    "false",
-    "bad",
-    "negative",
-)
+    "👎", "down", "thumbs down", "thumb down", "thumbsdown", "dislike", "disliked", "no", "false", "bad", "negative",
+)  # fmt: skip
 DOWN_NUMBERS = ("-1", "0", "-1.0", "0.0")
 USUAL = ((0, 1), (1, 5), (1, 7), (0, 10), (0, 100))
 """Ends of scales of plain numbers that are taken for one where scores lie on both."""

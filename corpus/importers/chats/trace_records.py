@@ -18,17 +18,8 @@ LANGFUSE, LANGSMITH, OTEL = "Langfuse", "LangSmith", "OpenTelemetry"
 THREADS = ("thread_id", "session_id", "conversation_id")
 ASKED = ("messages", "input", "question", "query", "prompt", "message", "text", "user_input", "args")
 ANSWERED = (
-    "messages",
-    "generations",
-    "choices",
-    "message",
-    "output",
-    "answer",
-    "response",
-    "content",
-    "text",
-    "result",
-)
+    "messages", "generations", "choices", "message", "output", "answer", "response", "content", "text", "result",
+)  # fmt: skip
 EVALUATION = "gen_ai.evaluation.result"
 _NUMBERED = re.compile(
     r"(?:llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d{1,9})\.(?:message\.)?(role|content)"

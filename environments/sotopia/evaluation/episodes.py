@@ -11,7 +11,7 @@ from apportion.corpus.builder import SkippedSession
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import BACKGROUND_KINDS, Session
 from apportion.corpus.validate import validate
-from apportion.environments.episode_log import LOG, UNRATED, read_log
+from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.sotopia.observation import act_of
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import listed
@@ -140,9 +140,9 @@ def _unrated(corpus: Corpus) -> dict[str, str]:
     """By session why its log gives it no score; nothing where a corpus has no log."""
     logged = read_log(corpus.root / LOG)
     return {
-        name: f"its log leaves it without a score: {episode.closing[UNRATED]}"
+        name: f"its log leaves it without a score: {episode.unrated}"
         for name, episode in logged.items()
-        if episode.closing is not None and not episode.rated
+        if episode.unrated is not None
     }
 
 

@@ -75,17 +75,19 @@ def read_scored(corpora: Sequence[Corpus]) -> list[Seat]:
     """Everybody in the episodes of several corpora.
 
     Sessions of one id and the same words in two corpora are one episode, and their ratings are put together: so a
-    corpus with further ratings may stand beside the one that it was made from.
+    corpus with further ratings may stand beside the one that it was made from. A session that its log leaves without a
+    score has none.
 
     Raises InputError: a score off its range, or two of one annotator for the same thing that differ.
     """
     merged: dict[tuple[str, str], Seat] = {}
     for corpus in corpora:
-        rated, (humans, tasks) = _ratings(corpus), _logged(corpus)
+        rated, (humans, tasks, without) = _ratings(corpus), _logged(corpus)
         for session in corpus.iter_sessions():
             words = digest([session.session_id, *([turn.speaker, turn.text] for turn in session.turns)])
             for seat in _seats(session, str(corpus.root), words):
-                scores = rated.get((session.session_id, seat.name), {})
+                known = session.session_id not in without
+                scores = rated.get((session.session_id, seat.name), {}) if known else {}
                 before = merged.get((words, seat.name))
                 if before is None:
                     human = (session.session_id, seat.name) in humans
@@ -144,13 +146,16 @@ def played_by(source: str, people: int) -> list[str | None]:
     return [None if agent == NOT_NAMED else agent for agent in agents]
 
 
-def _logged(corpus: Corpus) -> tuple[set[tuple[str, str]], dict[str, TaskId]]:
-    """What the log beside the tables knows, if there is one: (session, character) that a person played, and tasks.
+def _logged(corpus: Corpus) -> tuple[set[tuple[str, str]], dict[str, TaskId], set[str]]:
+    """What the log beside the tables knows, if there is one: (session, character) that a person played, tasks, and
+    sessions without a score.
 
     A session alone would not do: who never said a word is in no table.
     """
-    humans, tasks = set(), {}
+    humans, tasks, without = set(), {}, set()
     for session, logged in read_log(corpus.root / LOG).items():
+        if logged.unrated is not None:
+            without.add(session)
         about, agents = logged.opening.get("about"), logged.opening.get("agents")
         if not isinstance(about, dict) or not isinstance(agents, list):
             continue
@@ -159,7 +164,7 @@ def _logged(corpus: Corpus) -> tuple[set[tuple[str, str]], dict[str, TaskId]]:
             humans.add((session, agents[seat][0]))
         with contextlib.suppress(InputError, KeyError):  # Of another environment, or bundled no more.
             tasks[session] = TaskId.of(task_in(logged))
-    return humans, tasks
+    return humans, tasks, without
 
 
 def _ratings(corpus: Corpus) -> dict[tuple[str, str], dict[str, dict[str, float]]]:

@@ -154,7 +154,7 @@ GERMAN = [
 ]
 TWO_NAMES = [{**ASK, "name": "Ann"}, {**ASK, "name": "Ben"}, ANSWER]
 CHATS = [
-    chats.row(fault, outcome, write, says, look)
+    Row("chats", fault, outcome, write, says, look)
     for fault, outcome, write, says, look in (
         ("a call beside letters nobody sees", "told",
          _message({**ANSWER, "content": "\u200b", "tool_calls": [chats.CALL]}, ANSWER), "1 tool calls without", RATED),

@@ -122,165 +122,76 @@ SRT = [
 VTT = [
     Row("vtt", fault, "recovered", session("t.vtt", text), holds=holds)
     for fault, text, holds in (
-        (
-            "a heart, and signs of comparison",
-            vtt("<v ann>I <3 this, it is > that</v>", "<v ben>2 < 3 and 5 > 4, a<b>c</b>"),
-            turns("ann: I <3 this, it is > that", "ben: 2 < 3 and 5 > 4, ac"),
-        ),
+        ("a heart, and signs of comparison",
+         vtt("<v ann>I <3 this, it is > that</v>", "<v ben>2 < 3 and 5 > 4, a<b>c</b>"),
+         turns("ann: I <3 this, it is > that", "ben: 2 < 3 and 5 > 4, ac")),
         ("what is no tag", vtt("ann: <sighs> No.", "ben: <no idea>"), turns("ann: <sighs> No.", "ben: <no idea>")),
         ("what is no entity", vtt("ann: R&notes", "ben: Q&amp;A"), turns("ann: R&notes", "ben: Q&A")),
         ("tags of words as they are sung", vtt("ann: Is <00:00.500><c.loud>it</c> ready?", BEN), DYAD),
         ("classes of a voice", vtt("<v.first.loud ann>Is it ready?</v>", "<v ben>No, it broke."), DYAD),
         ("a label after a voice", vtt(f"<v ann>Is it ready?</v>\n{BEN}", "<v ben>Oh."), turns(ANN, BEN, "ben: Oh.")),
-        (
-            "a comment and a style",
-            vtt(ANN, BEN).replace("\n00:02", "\nNOTE eve: she\nlied\n\nSTYLE\n::cue{}\n\n00:02"),
-            DYAD,
-        ),
+        ("a comment and a style", vtt(ANN, BEN).replace("\n00:02", "\nNOTE eve: she\nlied\n\nSTYLE\n::cue{}\n\n00:02"),
+         DYAD),
         ("names of cues", vtt(ANN, BEN).replace("00:0", "7b-0\n00:0", 1).replace("\n00:02", "\nlast\n00:02"), DYAD),
-        (
-            "smiles, hours and addresses",
-            vtt("ann: hm :) at 10:30", "ben: see https://x.org"),
-            turns("ann: hm :) at 10:30", "ben: see https://x.org"),
-        ),
+        ("smiles, hours and addresses", vtt("ann: hm :) at 10:30", "ben: see https://x.org"),
+         turns("ann: hm :) at 10:30", "ben: see https://x.org")),
         ("a label in what was said", vtt(ANN, "ben: Note: it broke."), turns(ANN, "ben: Note: it broke.")),
-        (
-            "a speaker that another cue knows",
-            vtt(ANN, BEN, "eve: Hi.", "eve: Oh."),
-            turns(ANN, BEN, "eve: Hi.", "eve: Oh."),
-        ),
+        ("a speaker that another cue knows", vtt(ANN, BEN, "eve: Hi.", "eve: Oh."),
+         turns(ANN, BEN, "eve: Hi.", "eve: Oh.")),
     )
-]
+]  # fmt: skip
 TOLD = [
     Row("vtt", fault, "told", session("t.vtt", text), says, holds)
     for fault, text, says, holds in (
-        (
-            "a sentence with a colon",
-            vtt(ANN, "so we go at 10: 30 then", BEN),
-            "1 labels .* are text, .*'so we go at 10'.* to 'ann'",
-            turns(f"{ANN} so we go at 10: 30 then", BEN),
-        ),
-        (
-            "a word with a colon",
-            vtt(ANN, "Remember: the keys", BEN),
-            "'Remember' at t.vtt, cue 2",
-            turns(f"{ANN} Remember: the keys", BEN),
-        ),
-        (
-            "labels where the speaker changes",
-            vtt(ANN, "Or not?", BEN, "Sorry."),
-            "2 cues have no label and go on the turn before",
-            turns(f"{ANN} Or not?", f"{BEN} Sorry."),
-        ),
-        (
-            "text before anybody is named",
-            vtt("Recording started", ANN, BEN),
-            r"cues 3 2 1 before anybody is named \(t\.vtt, cue 1",
-            DYAD,
-        ),
-        (
-            "words before the first cue",
-            vtt(ANN, BEN).replace("\n\n", "\n\nWelcome!\n\n", 1),
-            r"lines 6 5 1 before the first cue \(t\.vtt\)",
-            DYAD,
-        ),
+        ("a sentence with a colon", vtt(ANN, "so we go at 10: 30 then", BEN),
+         "1 labels .* are text, .*'so we go at 10'.* to 'ann'", turns(f"{ANN} so we go at 10: 30 then", BEN)),
+        ("a word with a colon", vtt(ANN, "Remember: the keys", BEN), "'Remember' at t.vtt, cue 2",
+         turns(f"{ANN} Remember: the keys", BEN)),
+        ("labels where the speaker changes", vtt(ANN, "Or not?", BEN, "Sorry."),
+         "2 cues have no label and go on the turn before", turns(f"{ANN} Or not?", f"{BEN} Sorry.")),
+        ("text before anybody is named", vtt("Recording started", ANN, BEN),
+         r"cues 3 2 1 before anybody is named \(t\.vtt, cue 1", DYAD),
+        ("words before the first cue", vtt(ANN, BEN).replace("\n\n", "\n\nWelcome!\n\n", 1),
+         r"lines 6 5 1 before the first cue \(t\.vtt\)", DYAD),
         ("cues without text", vtt(ANN, "", "ben: ", BEN), r"cues 4 2 2 without text \(t\.vtt, cue 2", DYAD),
-        (
-            "a second label in a line",
-            vtt(f"{ANN} ben: No.", "ben: Oh."),
-            "1 turns name a speaker in the middle, .*'ben:'",
-            turns(f"{ANN} ben: No.", "ben: Oh."),
-        ),
-        (
-            "who spoke",
-            vtt(ANN, BEN),
-            r"speaker sessions turns words labels known by ann 1 1 3 ann ratings ben 1 1 3 ben ratings",
-            DYAD,
-        ),
+        ("a second label in a line", vtt(f"{ANN} ben: No.", "ben: Oh."),
+         "1 turns name a speaker in the middle, .*'ben:'", turns(f"{ANN} ben: No.", "ben: Oh.")),
+        ("who spoke", vtt(ANN, BEN),
+         r"speaker sessions turns words labels known by ann 1 1 3 ann ratings ben 1 1 3 ben ratings", DYAD),
     )
-]
+]  # fmt: skip
 REFUSED = [
     Row(kind, fault, "refused", session(f"t.{kind}", text, rated=who), says)
     for kind, fault, text, who, says in (
-        (
-            "vtt",
-            "labels that nothing knows",
-            vtt(ANN, BEN, "ann: Oh.", "ben: So.", "Eve: Hi."),
-            "",
-            "not sure: 1 labels .* s1 Eve 1 t.vtt, cue 5 .* Eve: Hi. .*-o speakers=FILE",
-        ),
+        ("vtt", "labels that nothing knows", vtt(ANN, BEN, "ann: Oh.", "ben: So.", "Eve: Hi."), "",
+         "not sure: 1 labels .* s1 Eve 1 t.vtt, cue 5 .* Eve: Hi. .*-o speakers=FILE"),
         ("vtt", "a name that ratings spell otherwise", vtt(ANN, "Benny: No."), "ann,ben", "s1 Benny 1 t.vtt, cue 2"),
         ("vtt", "a label with a slip", vtt(ANN, BEN, "amn: Oh.", "ben: Hi."), "ann,ben", "s1 amn 1 t.vtt, cue 3"),
         ("vtt", "a label with a title", vtt(ANN, BEN, "Dr. Ben: Oh."), "ann,ben", "s1 Dr. Ben 1 t.vtt, cue 3"),
-        (
-            "vtt",
-            "a sentence with a colon, twice",
-            vtt(ANN, BEN, "so I said to: go", "so I said to: stay"),
-            "ann,ben",
-            "so I said to 2",
-        ),
+        ("vtt", "a sentence with a colon, twice", vtt(ANN, BEN, "so I said to: go", "so I said to: stay"), "ann,ben",
+         "so I said to 2"),
         ("vtt", "no label at all", vtt("Is it ready?", "No."), "ann,ben", r"cue 1 \(00:00.000\): no speaker. Write"),
-        (
-            "vtt",
-            "times of no clock",
-            vtt(ANN, BEN).replace("00:02.000", "00:02.0x"),
-            "ann,ben",
-            "t.vtt, line 6: 1 cues have times that cannot be read",
-        ),
+        ("vtt", "times of no clock", vtt(ANN, BEN).replace("00:02.000", "00:02.0x"), "ann,ben",
+         "t.vtt, line 6: 1 cues have times that cannot be read"),
         ("vtt", "no head", vtt(ANN, BEN).removeprefix("WEBVTT"), "ann,ben", "line 1 is ''; \"WEBVTT\" is needed"),
-        (
-            "srt",
-            "dashes without names",
-            srt(ANN, "- Is it?\n- No."),
-            "ann,ben",
-            "cue 2 .*another person begins, and no name says who: '- Is it\\?'",
-        ),
+        ("srt", "dashes without names", srt(ANN, "- Is it?\n- No."), "ann,ben",
+         "cue 2 .*another person begins, and no name says who: '- Is it\\?'"),
         ("srt", "a mark of another speaker", srt(ANN, ">> No."), "ann,ben", "cue 2 .*another person begins"),
-        (
-            "srt",
-            "text before the first cue",
-            "ann says hello\n\n" + srt(ANN, BEN),
-            "ann,ben",
-            "'ann says hello' stands before the first cue",
-        ),
-        (
-            "json",
-            "a word that is not in its segment",
-            SPLIT.replace('"ready?"', '"steady?"'),
-            "A,B",
-            "segment 1: the word 'steady\\?' is not in the segment's text",
-        ),
-        (
-            "json",
-            "a speaker that is a number",
-            SPLIT.replace('"speaker": "B"}]', '"speaker": 1}]'),
-            "A,B",
-            "segment 1: a word's speaker is 1; a text is needed",
-        ),
-        (
-            "json",
-            "words that are no list",
-            SPLIT.replace('"words": []', '"words": 3'),
-            "A,B",
-            'segment 2: "words" must be a list',
-        ),
+        ("srt", "text before the first cue", "ann says hello\n\n" + srt(ANN, BEN), "ann,ben",
+         "'ann says hello' stands before the first cue"),
+        ("json", "a word that is not in its segment", SPLIT.replace('"ready?"', '"steady?"'), "A,B",
+         "segment 1: the word 'steady\\?' is not in the segment's text"),
+        ("json", "a speaker that is a number", SPLIT.replace('"speaker": "B"}]', '"speaker": 1}]'), "A,B",
+         "segment 1: a word's speaker is 1; a text is needed"),
+        ("json", "words that are no list", SPLIT.replace('"words": []', '"words": 3'), "A,B",
+         'segment 2: "words" must be a list'),
     )
-]
+]  # fmt: skip
 NAMES = [
-    Row(
-        "names",
-        "another Unicode form in ratings",
-        "recovered",
-        session("t.vtt", vtt(f"<v {COMPOSED}>Hi.", BEN), rated=f"{ANNE},ben"),
-        holds=rated(COMPOSED, "ben"),
-    ),
-    Row(
-        "names",
-        "another Unicode form in the transcript",
-        "recovered",
-        session("t.vtt", vtt(f"{ANNE}: Hi.", BEN), rated=f"{COMPOSED},ben"),
-        holds=rated(COMPOSED, "ben"),
-    ),
+    Row("names", "another Unicode form in ratings", "recovered",
+        session("t.vtt", vtt(f"<v {COMPOSED}>Hi.", BEN), rated=f"{ANNE},ben"), holds=rated(COMPOSED, "ben")),
+    Row("names", "another Unicode form in the transcript", "recovered",
+        session("t.vtt", vtt(f"{ANNE}: Hi.", BEN), rated=f"{COMPOSED},ben"), holds=rated(COMPOSED, "ben")),
     Row(
         "names",
         "another Unicode form of a file and of a map",
@@ -294,93 +205,41 @@ NAMES = [
         ),
         holds=lambda corpus: {one.speaker for one in corpus.session("s1").media} == {COMPOSED},
     ),
-    Row(
-        "names",
-        "a label once, known to a recording",
-        "recovered",
-        session("t.vtt", vtt(ANN, BEN), rated="", sound=["ann.wav", "BEN.wav"]),
-        holds=DYAD,
-    ),
-]
+    Row("names", "a label once, known to a recording", "recovered",
+        session("t.vtt", vtt(ANN, BEN), rated="", sound=["ann.wav", "BEN.wav"]), holds=DYAD),
+]  # fmt: skip
 WHISPERX = [
     Row("json", fault, "recovered", session("t.json", text, rated=who), holds=turns(*expected))
     for fault, text, who, expected in (
         ("words of two in one segment", SPLIT, "A,B", ("A: Is it ready?", "B: No.", "B: It broke.")),
-        (
-            "words without a speaker",
-            SPLIT.replace(', "speaker": "A"}, {"word": "ready?"', '}, {"word": "ready?"'),
-            "A,B",
-            ("A: Is it ready?", "B: No.", "B: It broke."),
-        ),
-        (
-            "a segment whose words alone have one",
-            whisperx((None, "Hi you.", [("Hi", "A"), ("you.", "B")])),
-            "A,B",
-            ("A: Hi", "B: you."),
-        ),
-        (
-            "words without spaces",
-            whisperx(("A", "好吗不好", [("好", "A"), ("吗", "A"), ("不", "B"), ("好", "B")])),
-            "A,B",
-            ("A: 好吗", "B: 不好"),
-        ),
+        ("words without a speaker", SPLIT.replace(', "speaker": "A"}, {"word": "ready?"', '}, {"word": "ready?"'),
+         "A,B", ("A: Is it ready?", "B: No.", "B: It broke.")),
+        ("a segment whose words alone have one", whisperx((None, "Hi you.", [("Hi", "A"), ("you.", "B")])), "A,B",
+         ("A: Hi", "B: you.")),
+        ("words without spaces", whisperx(("A", "好吗不好", [("好", "A"), ("吗", "A"), ("不", "B"), ("好", "B")])),
+         "A,B",
+         ("A: 好吗", "B: 不好")),
     )
-]
+]  # fmt: skip
 WHO = [
     Row("speakers", fault, outcome, session("t.vtt", text, FILE, rated="ann,ben", files={"who.csv": who}), says, holds)
     for fault, outcome, text, who, says, holds in (
-        (
-            "labels of a tool",
-            "recovered",
-            vtt("<v S0>Is it ready?", "<v S1>No, it broke."),
-            "label,name\nS0,ann\nS1,ben\n",
-            "",
-            DYAD,
-        ),
-        (
-            "a label for one session",
-            "recovered",
-            vtt("<v S0>Is it ready?", BEN),
-            "session_id,label,name\ns1,S0,ann\ns2,S0,ben\n",
-            "",
-            DYAD,
-        ),
-        (
-            "a label once",
-            "recovered",
-            vtt(ANN, BEN, "Eve: Hi."),
-            "label,name\neve,Eve\n",
-            "",
-            turns(ANN, BEN, "Eve: Hi."),
-        ),
-        (
-            "a label that is text",
-            "told",
-            vtt(ANN, "Also: why?", "Also: now?", BEN),
-            "label,name\nAlso,\n",
-            "'Also' at t.vtt, cue 2",
-            turns(f"{ANN} Also: why? Also: now?", BEN),
-        ),
-        (
-            "a label that is nowhere",
-            "told",
-            vtt(ANN, BEN),
-            "label,name\nEve,Eve\n",
-            "labels that no transcript has: eve",
-            DYAD,
-        ),
+        ("labels of a tool", "recovered", vtt("<v S0>Is it ready?", "<v S1>No, it broke."),
+         "label,name\nS0,ann\nS1,ben\n", "", DYAD),
+        ("a label for one session", "recovered", vtt("<v S0>Is it ready?", BEN),
+         "session_id,label,name\ns1,S0,ann\ns2,S0,ben\n", "", DYAD),
+        ("a label once", "recovered", vtt(ANN, BEN, "Eve: Hi."), "label,name\neve,Eve\n", "",
+         turns(ANN, BEN, "Eve: Hi.")),
+        ("a label that is text", "told", vtt(ANN, "Also: why?", "Also: now?", BEN), "label,name\nAlso,\n",
+         "'Also' at t.vtt, cue 2", turns(f"{ANN} Also: why? Also: now?", BEN)),
+        ("a label that is nowhere", "told", vtt(ANN, BEN), "label,name\nEve,Eve\n",
+         "labels that no transcript has: eve", DYAD),
         ("a column that is missing", "refused", vtt(ANN, BEN), "label,who\nEve,Eve\n", "no column 'name'", None),
         ("a label that is empty", "refused", vtt(ANN, BEN), "label,name\n,Eve\n", "line 2, column label: empty", None),
-        (
-            "a label with two names",
-            "refused",
-            vtt(ANN, BEN),
-            "label,name\nEve,Eve\neve,Eva\n",
-            "line 3: 'eve' is 'Eve' above and 'Eva' here",
-            None,
-        ),
+        ("a label with two names", "refused", vtt(ANN, BEN), "label,name\nEve,Eve\neve,Eva\n",
+         "line 3: 'eve' is 'Eve' above and 'Eva' here", None),
     )
-]
+]  # fmt: skip
 OTHER = vtt("eve: Hi.", "ann: So?", "eve: Oh.", "ben: Ah.")
 OTHERS = session("t.vtt", vtt(ANN, BEN, "eve: Go."), files={"t.vtt": OTHER})
 

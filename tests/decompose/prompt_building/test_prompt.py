@@ -57,6 +57,11 @@ def test_what_may_be_taken_as_certain_of_the_behaviour_is_told(name, folder):
     assert not found
     assert "one of a package" in user("one of a package")
     assert ("of the face" in user("mesh")) and "points on the face" not in user(None)
+    # What the transcript tells was not measured.
+    said = asked.messages(EPISODE, descriptors((1, "USER", "during", "says mhm, yeah")))[1].content
+    assert "transcript" in said and not any(word in said for word in ("measured", "program", "microphones"))
+    both = asked.messages(EPISODE, descriptors((1, "USER", "during", "nods; says mhm")))[1].content
+    assert "program" in both and "put in meanwhile" not in both and "uttered in between" not in both
     # What read somebody else's face is not told of the rater's.
     other = descriptors((1, "USER", "during", "smiles")), descriptors((1, "SYSTEM", "during", "x"), detector="mesh")
     assert "(a mesh)" not in asked.messages(EPISODE, pa.concat_tables(other))[1].content

@@ -1,7 +1,6 @@
 """Environments of ours hold PettingZoo's own tests; run where the extra `pettingzoo` is installed."""
 
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from random import Random
 
@@ -11,7 +10,7 @@ pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed"
 
 from pettingzoo.test import api_test, seed_test
 
-from apportion.environments.actions import Action, InvalidActionError
+from apportion.environments.actions import Action
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.onuw.game import OneNight
@@ -63,39 +62,6 @@ def test_pettingzoo_s_own_tests_pass(make: Callable[[], AEC]) -> None:
         warnings.simplefilter("ignore")
         api_test(make(), num_cycles=300)
         seed_test(make, num_cycles=200)
-
-
-def random_episodes(env: AEC, episodes: int) -> Counter[str]:
-    """How often each kind of act was done, by whoever draws what the mask allows."""
-    done: Counter[str] = Counter()
-    for seed in range(episodes):
-        env.reset(seed=seed)
-        for agent in env.agent_iter():
-            observation, _, over, *_ = env.last()
-            if over:
-                env.step(None)
-                continue
-            space = env.action_space(agent)
-            space.seed(len(env.environment.steps) + 1000 * seed)
-            action = space.sample(observation["action_mask"])
-            assert env.environment.in_words(agent, action["kind"], action["text"]).kind == action["kind"]
-            env.step(action)
-            done[action["kind"]] += 1
-        assert env.environment.over
-    return done
-
-
-@pytest.mark.parametrize("make", WORLDS.values(), ids=WORLDS)
-def test_drawn_acts_reach_every_phase_of_every_world(make: Callable[[], AEC]) -> None:
-    env = make()
-    assert set(random_episodes(env, 30)) == set(env.environment.kinds)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", WORLDS.values(), ids=WORLDS)
-def test_two_thousand_random_episodes_end_and_none_does_what_is_not_allowed(make: Callable[[], AEC]) -> None:
-    env = make()
-    assert set(random_episodes(env, 2000)) == set(env.environment.kinds)
 
 
 def test_a_night_is_no_time_to_speak_and_a_day_no_time_to_kill() -> None:
@@ -170,8 +136,8 @@ def test_what_is_no_act_and_what_rules_do_not_allow_is_told_and_changes_nothing(
     for wrong in ("hello", None, {"kind": "speak"}, {"kind": "speak", "text": "x", "more": 1}):
         with pytest.raises(InputError, match="an action is"):
             env.step(wrong)
-    with pytest.raises(InvalidActionError, match="without words"):
-        env.step({"kind": "speak", "text": " "})
+    env.step({"kind": "speak", "text": " "})
+    assert "without words" in env.infos[env.agent_selection]["problem"]
     assert env.environment.steps == [] and env.agent_selection == env.possible_agents[0]
     env.step({"kind": "speak", "text": "Hi!", "data": {"a": 1}})
     assert env.environment.steps[0][0].act == Action("speak", "Hi!", {"a": 1})

@@ -15,7 +15,7 @@ from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Sotopia
 from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
-from apportion.environments.wrappers import tool_episode
+from apportion.environments.wrappers import seated_episode
 from apportion.environments.wrappers.tool_episode import OVER, ToolEpisode, tool_episodes, tool_rows
 from apportion.foundation.errors import InputError, UnitError
 from tests.environments.games import Countdown, Matching, take
@@ -36,7 +36,7 @@ def test_an_episode_by_calls_is_the_episode_that_agents_play(task: int, seat: in
     for (move,) in game.steps:
         if move.agent == own:
             told += "\n" + episode.act(move.act.kind, move.act.text)
-    assert episode._game.steps == game.steps and episode.get_reward() == game.outcome()[own]["GOAL"]
+    assert episode._episode.game.steps == game.steps and episode.get_reward() == game.outcome()[own]["GOAL"]
     assert told.endswith(OVER) and episode.act("speak", "Hello?") == OVER
     # Every act of the episode was told once, and the beginning is the whole observation.
     assert [told.count(f"\n#{number} ") for number in range(len(game.steps))] == [1] * len(game.steps)
@@ -55,7 +55,7 @@ def test_an_act_that_is_not_allowed_is_told_and_not_done() -> None:
     episode.reset()
     assert episode.act("sing", "la").startswith("Not allowed: step 0")
     assert "without words" in episode.act("speak", "  ")
-    assert episode._game.steps == [] and episode.get_reward() == 0.0
+    assert episode._episode.game.steps == [] and episode.get_reward() == 0.0
 
 
 def test_who_acts_at_once_is_asked_with_the_caller() -> None:
@@ -99,7 +99,7 @@ def test_a_seat_that_is_never_asked_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         def acting(self) -> tuple[str, ...]:
             return ("bob",)
 
-    monkeypatch.setattr(tool_episode, "MOST_STEPS", 5)
+    monkeypatch.setattr(seated_episode, "MOST_STEPS", 5)
     episode = ToolEpisode([Alone(("ann", "bob"))], ScriptedAgent("one", lambda view: take(0)), "points")
     with pytest.raises(UnitError, match="'ann' is not asked in 5 steps"):
         episode.reset()
@@ -192,7 +192,7 @@ def test_trl_s_grpo_plays_social_episodes_and_learns_from_their_scores(tmp_path:
     assert [entry["tools/failure_frequency"] for entry in logged] == [0.0, 0.0]
     rewards = [episode.get_reward() for episode in played[-4:]]
     assert logged[-1]["rewards/ToolEpisode/mean"] == pytest.approx(sum(rewards) / 4, abs=1e-4)
-    assert all(episode._game.steps for episode in played[-4:])
+    assert all(episode._episode.game.steps for episode in played[-4:])
     assert not model.lm_head.weight.equal(before)
 
 
@@ -206,9 +206,21 @@ def test_no_trainer_and_no_extra_is_imported_before_it_is_used() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_without_the_extra_it_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "apportion.environments.wrappers.aec", raising=False)
-    for name in ("gymnasium", "pettingzoo"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"Install it with `pip install 'apportion\[pettingzoo\]'`"):
+FOREIGN = {
+    "aec": r"'apportion\[pettingzoo\]'",
+    "openenv": "'openenv>=0.10,<0.11'",
+    "textarena": "'textarena>=0.7.4,<0.8'",
+    "verifiers": "'verifiers>=0.4,<0.5'",
+}
+
+
+@pytest.mark.parametrize(("module", "asked"), [*FOREIGN.items(), ("single_player", FOREIGN["aec"])])
+def test_without_the_package_it_is_told_how_to_install_it(module: str, asked: str, monkeypatch) -> None:
+    monkeypatch.delitem(sys.modules, f"apportion.environments.wrappers.{module}", raising=False)
+    if module == "single_player":
+        pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed")
         import_module("apportion.environments.wrappers.aec")
+    for name in ("gymnasium", "pettingzoo", "openenv", "textarena", "verifiers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=f"Install it with `pip install {asked}`"):
+        import_module(f"apportion.environments.wrappers.{module}")

@@ -127,7 +127,7 @@ def test_who_acts_at_once_with_the_policy_is_heard_after_it():
     partner, context = staged(1, copying, partial(Matching, ["ann", "bob"]), "same")
     assert [partner.answer(context, ["heads", "tails"][:n]) for n in (1, 2)] == ["heads", "heads"]
     assert partner.answer(context, ["heads", "tails", "heads"]) is None
-    assert partner.ending(context, ["heads", "tails", "heads"]) == StopReason(2.0, True, 3, 0, 2.0)
+    assert partner.ending(context, ["heads", "tails", "heads"]) == StopReason(2.0, True, 3, 0, 2.0, role="2")
 
 
 def test_acts_that_nobody_hears_are_said_so():

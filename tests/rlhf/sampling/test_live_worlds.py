@@ -8,11 +8,13 @@ from apportion.environments.collect_episodes import play
 from apportion.environments.environment import Observation
 from apportion.environments.worlds import WORLDS
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.progress import silent
 from apportion.rlhf.alignment import align_here
 from apportion.rlhf.plugins import ENVIRONMENTS
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.resolve_paths import tables_placed
 from apportion.rlhf.sampling.environment_partner import EnvironmentPartner, _written
+from apportion.rlhf.sampling.live_credit import LiveCredit
 from apportion.rlhf.sampling.multi_turn import _spoken
 from apportion.rlhf.sampling.policy_agent import PolicyAgent, act_said
 from apportion.rlhf.sampling.rollout import Rollout
@@ -21,7 +23,7 @@ from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.trainers.group_advantages import turn_advantages
 from apportion.rlhf.training.endings import StopReason
 from apportion.rlhf.training.job import Job
-from apportion.rlhf.training.reward import OutcomeReward, ScoreNorm, normalized_scores
+from apportion.rlhf.training.reward import OutcomeReward, ScoreNorm, load_reward, normalized_scores
 from tests.rlhf.sampling.test_policy_agent import ROOM
 from tests.rlhf.test_alignment import SPLITS
 from tests.rlhf.toy import SMALL, chats, small_policy
@@ -39,11 +41,12 @@ def settings_of(world, **given):
     return ENVIRONMENTS.find(world).checked({**size, "other": SCRIPTS.get(world, "claims"), **given})
 
 
-def begun(world, seed=3, most=1.0, **given):
+def begun(world, seed=3, most=1.0, credit=None, **given):
     """A partner, its starts, and what the policy is first asked in each of them."""
     settings = settings_of(world, **given)
     starts, agents = starts_of(settings, seed), [settings.AGENTS.scripted(name) for name in settings.others]
-    partner = EnvironmentPartner(starts, agents, settings.outcome, most, lambda episode, position: "")
+    live = credit and LiveCredit(credit, settings.AGENTS.scripted(credit.player_in(settings)), settings.outcome)
+    partner = EnvironmentPartner(starts, agents, settings.outcome, most, lambda episode, position: "", 1, live)
     contexts = partner.begin([DialogueContext(start.name, 0, (), (), "") for start in starts], SPEAKER)
     return partner, starts, contexts, agents[0]
 
@@ -83,6 +86,19 @@ def test_garbage_is_worth_the_least_and_a_model_s_json_is_read_as_its(world) -> 
         partner.answer(contexts[0], replies)
     ending = partner.ending(contexts[0], replies, len(replies))
     assert ending.score == played.game.scales()[settings_of(world).outcome][0] and ending.turns == len(replies)
+
+
+@pytest.mark.parametrize("world", ["casino", "bargaining", "werewolf"])
+def test_who_beats_seats_that_do_no_acts_has_not_won(world) -> None:
+    partner, starts, contexts, _ = begun(world, most=0.25)
+    game, watched = partner._kept[starts[0].name, ()].game, settings_of(world).outcome
+    least, most = game.scales()[watched]
+    game.outcome = lambda: {agent: {watched: most} for agent in game.agents}
+    game.steps.clear()
+    assert partner.ending(contexts[0], []).score == most
+    other = next(agent for agent in game.agents if agent != starts[0].agent)
+    game.steps.append((AgentAction(other, Action("none", data={UNUSABLE: "mumbled"})),))
+    assert partner.ending(contexts[0], []).score == least
 
 
 def test_a_prompt_has_nothing_but_what_its_seat_may_know() -> None:
@@ -140,7 +156,7 @@ def test_the_end_alone_is_paid_and_what_rules_do_not_know_is_an_error() -> None:
     assert turn_advantages([[1.0], [3.0]], 2, False, others_alone=True) == [[-2.0], [2.0]]
 
 
-def aligned(folder, world, algorithm="ppo", checkpoints=None, progress=lambda done, total, text: None, **given):
+def aligned(folder, world, algorithm="ppo", checkpoints=None, progress=silent, align=None, **given):
     size = {"most_acts": 4} if world not in ROLES else {"games": 1, "seats": [1, 2]}
     settings = AlignSettings.model_validate(
         {
@@ -155,10 +171,11 @@ def aligned(folder, world, algorithm="ppo", checkpoints=None, progress=lambda do
             "max_context_tokens": 4000,
             "samples": 0,
             "environment_settings": {**settings_of(world).model_dump(exclude_unset=True), **size, **given},
+            **(align or {}),
         }
     )
     job = Job(chats(4), SPLITS, None, settings, 0, folder / "out", checkpoints)
-    history, _ = align_here(job, OutcomeReward(), progress=progress)
+    history, _ = align_here(job, load_reward(job), progress=progress)
     return history.to_pylist()
 
 

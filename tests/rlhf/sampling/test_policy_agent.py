@@ -122,7 +122,7 @@ def test_its_words_are_acts_of_every_kind_and_what_is_none_is_silence(game, monk
 def test_where_nothing_can_stand_for_it_what_is_no_act_is_an_error():
     game = Countdown(["ann", "bob"])
     assert act_said(Observation(game, "ann"), "2") == take(2)
-    with pytest.raises(UnitError, match=r"the policy said what is no act \(step 0.*'bob'.* nothing can stand for it"):
+    with pytest.raises(UnitError, match=r"'bob' did what is no act \(step 0.* nothing can stand for it"):
         act_said(Observation(game, "bob"), "2")
 
 

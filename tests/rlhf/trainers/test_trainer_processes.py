@@ -80,7 +80,7 @@ class Second(Processes):
         self.rank, self.size, self.found = 1, 2, found
 
     def gather_objects(self, value):
-        return [(self.found, [True] * len(self.found)) if isinstance(value, tuple) else self.found, value]
+        return [(self.found, [True] * len(self.found), []) if isinstance(value, tuple) else self.found, value]
 
 
 def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
@@ -94,7 +94,7 @@ def test_the_moments_of_the_scores_are_those_of_all_processes() -> None:
     rewards = reward(prompts=[0, 0], completions=said, context=[0, 1], trainer_state=state)
     mean, deviation = 3.0, (16 / 5) ** 0.5
     assert reward.scores == [1.0, 1.0, 5.0, 3.0, 5.0]
-    assert reward.score_norm.moments == pytest.approx((5, mean, 16.0))
+    assert reward.score_norm.moments[:3] == pytest.approx((5, mean, 16.0))
     assert rewards == pytest.approx([0.0, 2.0 / deviation])
     assert reward.turns == [[value] for value in rewards]
 

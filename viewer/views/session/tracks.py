@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from apportion.corpus.session import TALK_KINDS
 from apportion.features import registry
+from apportion.features.events import LAUGHTER
 from apportion.foundation.arrays import Floats
 from apportion.foundation.html.text import number
 from apportion.viewer.views.session.axis import Axis
@@ -42,11 +43,13 @@ def _row(row: registry.Feature) -> Feature:
     return Feature(row.name, row.title, "", (0.0, 1.0), events=isinstance(row.words, registry.Count))
 
 
+MOMENTS = {kind: f"{kind.capitalize()}s" for kind in TALK_KINDS} | {LAUGHTER: "Laughter"}
+"""Kinds of events that no series has, and what their rows are called."""
 DRAWN = [row for row in registry.FEATURES.values() if row.drawn]
 GROUPS: tuple[tuple[str, tuple[Feature, ...]], ...] = (
     ("Voice", tuple(_row(row) for row in DRAWN if row.track == "voice")),
     ("Face", tuple(_row(row) for row in DRAWN if row.track == "face" and row.name not in registry.EMOTIONS)),
-    ("Talk", tuple(Feature(kind, f"{kind.capitalize()}s", "", (0.0, 1.0), events=True) for kind in TALK_KINDS)),
+    ("Talk", tuple(Feature(kind, title, "", (0.0, 1.0), events=True) for kind, title in MOMENTS.items())),
     ("Emotions", tuple(_row(row) for row in DRAWN if row.name in registry.EMOTIONS)),
 )
 COLUMNS = ("person", "feature", "time_s", "value")
@@ -156,10 +159,10 @@ def _of_turns(means: Iterable[Mapping[str, Any]], axis: Axis) -> dict[tuple[str,
 
 
 def _moments(events: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Samples]:
-    """Events of talk by kind and person, on from their start to their end."""
+    """Events that no series has, by kind and person, on from their start to their end."""
     points: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in events:
-        if row["kind"] in TALK_KINDS:
+        if row["kind"] in MOMENTS:
             points.setdefault((row["kind"], row["person"]), []).extend([(row["start_s"], 1.0), (row["end_s"], 0.0)])
     return {key: (np.array([t for t, _ in own]), np.array([value for _, value in own])) for key, own in points.items()}
 

@@ -229,24 +229,9 @@ def _rating(place: int, key: EpisodeKey, episode: Episode | None, chosen: bool) 
     title = f"the environment scores {target}" if alone else f"{rater} rates {target}"
     if not name:  # Nobody gave a score (`apportion.corpus.targets`).
         title = f"turns of {target}"
-    if episode is None or not episode.is_rated:
-        return {
-            "number": place,
-            "title": title,
-            "score": "",
-            "scale": "",
-            "name": name,
-            "drawing": None,
-            "chosen": chosen,
-        }
-    low, high = episode.rating.low, episode.rating.high
-    scale = f"{plain(low)} to {plain(high)}"
-    return {
-        "number": place,
-        "title": title,
-        "score": plain(episode.score),
-        "scale": scale,
-        "name": name,
-        "drawing": meter(episode.score, low, high),
-        "chosen": chosen,
-    }
+    view = {"number": place, "title": title, "name": name, "chosen": chosen, "score": "", "scale": "", "drawing": None}
+    if episode is not None and episode.is_rated:
+        low, high = episode.rating.low, episode.rating.high
+        view |= {"score": plain(episode.score), "scale": f"{plain(low)} to {plain(high)}"}
+        view["drawing"] = meter(episode.score, low, high)
+    return view

@@ -5,15 +5,21 @@ from pathlib import Path
 import pytest
 
 from apportion.cli import main
+from apportion.commands.world.play import tell_played
 from apportion.corpus.corpus import Corpus
+from apportion.environments.actions import MOST_UNUSABLE, UNUSABLE
 from apportion.environments.environment import Action, Observation
 from apportion.environments.episode_log import read_log
+from apportion.environments.human_play.episode import HumanPlay, PersonPlayed
 from apportion.environments.human_play.sotopia import PersonChoice, cast
 from apportion.environments.sotopia.scripted_agents import Conceding
 from apportion.environments.sotopia.sources import bundled_tasks
 from apportion.environments.sotopia.sources.space import TaskSpace
 from apportion.environments.sotopia.sources.task_file import written
 from apportion.environments.sotopia.tasks import Character
+from apportion.environments.terminal.console import Screen
+from apportion.foundation.errors import InputError
+from tests.environments.terminal.test_human_agent import Typist
 from tests.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 SCENARIO, WHO = "used_bicycle", "Nadia Ferro"
@@ -124,3 +130,38 @@ def test_the_end_of_the_input_stops_and_keeps_what_was_played(tmp_path):
         assert terminal.end_by(CTRL_D) == 130 and "run the same command again to go on" in terminal.screen
     (logged,) = read_log(tmp_path / "study" / "episodes.jsonl").values()
     assert any(move.act.text == "Hello!" for moves in logged.steps for move in moves)
+
+
+@pytest.mark.parametrize("world", ["sotopia", "negotiation", "onuw"])
+def test_how_much_may_be_unusable_is_said_as_everywhere(tmp_path, monkeypatch, world):
+    chosen = []
+
+    def play(self: HumanPlay, out: Path, screen: Screen) -> PersonPlayed:
+        chosen.append(self)
+        raise InputError("looked at")
+
+    monkeypatch.setattr(HumanPlay, "play", play)
+    monkeypatch.setattr("apportion.environments.terminal.console.terminal", lambda: Typist().screen)
+    for options in ([], ["--most-unusable", "0.5"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(["world", "play", world, str(tmp_path / "new"), *options])
+        assert stopped.value.code == 2
+    assert [one.most_unusable for one in chosen] == [MOST_UNUSABLE, 0.5]
+
+
+def test_an_episode_without_a_score_for_a_partner_s_acts_ends_with_1_and_keeps_its_share(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Conceding, "act", lambda self, view: view.stand_in(UNUSABLE, "no JSON"))
+    out = tmp_path / "one"
+
+    def play(seed: int, most: float) -> PersonPlayed:
+        lines = Typist("Hello!", "Well?", "/leave")
+        return PersonChoice(scenario=SCENARIO, seed=seed, most_unusable=most).play(out, lines.screen)
+
+    tell_played(play(0, 1.0), out, None)
+    assert "Sessions without a score for it: 0." in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stopped:
+        tell_played(play(1, MOST_UNUSABLE), out, None)
+    assert stopped.value.code == 1 and "Sessions without a score for it: 1." in capsys.readouterr().out
+    rated = {row["session_id"] for row in Corpus.open(out).ratings.to_pylist()}
+    first, second = read_log(out / "episodes.jsonl")
+    assert rated == {first} and second not in rated

@@ -27,7 +27,7 @@ def test_a_group_goes_through_the_server(tmp_path: Path) -> None:
     masks = [[IGNORED, 6, 7, IGNORED, IGNORED, 10], [IGNORED, 6, IGNORED, 8, 9, 10]]
     completions = [said(*texts) for texts in ROLLOUTS]
     names: dict[str, Any] = {"prompts": [PROMPT] * 2, "completions": completions, "tokens": tokens, "masks": masks}
-    *_, block = fenced("docs/guides/trainers.md", "python")
+    _, _, block, _ = fenced("docs/guides/trainers.md", "python")
     exec(block.replace("MODEL", write(tmp_path)), names)
     group = names["group"]
     assert ScoredData(**group).advantages == group["advantages"]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.trainers
 
 @pytest.mark.parametrize(("texts", "rewards"), ROLLOUTS.items())
 def test_each_step_is_paid_as_its_turn(texts: tuple[str, ...], rewards: tuple[float, ...], tmp_path: Path) -> None:
-    _, block, _ = fenced("docs/guides/trainers.md", "python")
+    _, block, *_ = fenced("docs/guides/trainers.md", "python")
     exec(block.replace("MODEL", write(tmp_path)), {})
     try:
         extras: dict[str, Any] = {"extra_info": {"replies": [HEARD]}}

@@ -66,9 +66,10 @@ def test_events_of_talk_are_bars_of_their_own_group():
         {"person": "bob", "kind": "backchannel", "start_s": 1.0, "end_s": 2.0, "strength": 1.0, "text": "mhm"},
         {"person": "bob", "kind": "backchannel", "start_s": 3.0, "end_s": 3.0, "strength": 1.0, "text": "mhm"},
         {"person": "ann", "kind": "nod_yes", "start_s": 3.0, "end_s": 4.0, "strength": 0.1, "text": None},
+        {"person": "ann", "kind": "laughter", "start_s": 3.0, "end_s": 4.0, "strength": None, "text": None},
     ]
     (group,) = tracks_of(None, (), axis_of(SESSION), PEOPLE, events)
-    assert (group.title, [track.feature.title for track in group.tracks]) == ("Talk", ["Backchannels"])
+    assert (group.title, [track.feature.title for track in group.tracks]) == ("Talk", ["Backchannels", "Laughter"])
     bars = re.findall(r"M([\d.]+) .*?H([\d.]+)V", group.tracks[0].lines[0].path)
     assert bars == [("100.0", "200.0"), ("300.0", "301.5")]
 
