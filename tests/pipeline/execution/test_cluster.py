@@ -393,7 +393,7 @@ def test_a_run_by_jobs_of_a_slurm_that_starts_them_here(tmp_path, monkeypatch):
     tools = tmp_path / "bin"
     tools.mkdir()
     asked = tmp_path / "job.sh"
-    begins = f'#!/bin/sh\ncp "$1" {asked}\nsetsid sh "$1" >/dev/null 2>&1 &\necho "Submitted batch job $!"\n'
+    begins = f'#!/bin/sh\ncp "$1" {asked}\nsetsid sh {asked} >/dev/null 2>&1 &\necho "Submitted batch job $!"\n'
     for name, text in (("sbatch", begins), ("scancel", '#!/bin/sh\nkill -- "-$1"\n')):
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)
