@@ -2,6 +2,6 @@
 
 From the ground up: `time_limit` (how long questions may take), `orchestrator_state` (what all tasks of a run hold to),
 `worker_errors` (a process that was killed, told),
-`shards` (the calls that every orchestrator makes), `runner` (stages over processes or any executor), `summary` (what a
-run has come to), `local` (one run on this machine, as the command does it).
+`shards` (the calls that every orchestrator makes), `runner` (stages over processes or any executor), `status` (how far
+a run is), `summary` (what it has come to), `local` (one run on this machine, as the command does it).
 """
