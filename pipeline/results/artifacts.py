@@ -29,7 +29,8 @@ def provenance_text(engine: Engine, made: Path) -> str:
         raise InputError(f"{made}: no such file or folder. Name one of {engine.config.output}, or of its store/.")
     made, output, store = made.resolve(), engine.config.output.resolve(), engine.config.store.resolve()
     inside = made.relative_to(output).parts if made.is_relative_to(output) else ()
-    stage = inside[1] if made.is_relative_to(store) and len(inside) > 1 else MADE_BY.get(inside[0] if inside else "")
+    top = inside[0] if inside else ""
+    stage = inside[1] if made.is_relative_to(store) and len(inside) > 1 else MADE_BY.get(top, top)
     found = [
         {"artifact": artifact.folder.name, **engine.lineage(stage, unit)}
         for unit, artifact in (engine.finished(stage) if stage in engine.plan.stages else {}).items()
