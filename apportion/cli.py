@@ -46,6 +46,7 @@ COMMANDS = {
     "inspect": "corpus:inspect_command",
     "init": "init:init_command",
     "run": "runs:run_command",
+    "status": "view.status:status_command",
     "view": "view.view:view_command",
     "export": "export:export_command",
     "policy": "groups:policy_group",

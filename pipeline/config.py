@@ -62,7 +62,6 @@ class RunSettings(Settings):
     executor: str = Field(
         "local", description="where the work is done: local, dask (Dask on this machine), dask://HOST:PORT or slurm"
     )
-    slurm: SlurmSettings = SlurmSettings()
     limit: int | None = Field(None, ge=1, description="use only the first sessions of the corpus")
     sessions: tuple[str, ...] | None = Field(
         None,
@@ -103,6 +102,7 @@ class RunSettings(Settings):
         allow_inf_nan=False,
         description="US dollars that all replies ever paid into the reply cache may cost; none means no ceiling",
     )
+    slurm: SlurmSettings = SlurmSettings()
 
     @field_validator("executor")
     @classmethod

@@ -6,7 +6,7 @@ import errno
 import json
 import shutil
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,6 +22,7 @@ from apportion.foundation.files import canonical_json, digest, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config
+from apportion.pipeline.engine.activity import Activity
 from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.engine.store import Artifact, InputHashes, Store
@@ -70,6 +71,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.store = Store(self.config.store)
+        self.activity = Activity(self.config.store)
         self._hashes = InputHashes(self.corpus.root, self.config.store, remembers=not self.looks_only)
         self._keys: dict[tuple[str, Unit], str] = {}
 
@@ -78,11 +80,21 @@ class Engine:
         """What stages that ask a language model are lent."""
         return self.make_tools()
 
+    def begin(self, names: Sequence[str]) -> None:
+        """A run of the stages ``names`` begins: what the last one did is no news any more."""
+        self.activity.begin({name: len(units) for name in names if (units := self.plan.units[name])})
+
     def run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:
         """Make one unit's artifact unless it is there; a failure is recorded, never raised.
 
         Raises InputError: What makes every further unit pointless: a full disk, no permission, a missing API key.
         """
+        with self.activity.unit(stage.name, str(unit)) as ended:
+            outcome = self._run(stage, unit, progress)
+            ended |= {"status": outcome.status, "cause": outcome.cause}
+            return outcome
+
+    def _run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:
         measured: dict[tuple[int, str], float] = {}
         failed = partial(self._failed, stage, unit, measured=measured)
         try:
@@ -115,16 +127,19 @@ class Engine:
         return Outcome(stage.name, unit, "done")
 
     def key(self, name: str, unit: Unit) -> str:
-        """The address of a unit's artifact: stage, version, settings, and the content of all that it reads.
+        """The address of a unit's artifact, by its `lineage`; raises BlockedError as that does."""
+        if (name, unit) not in self._keys:
+            self._keys[name, unit] = digest(self.lineage(name, unit))
+        return self._keys[name, unit]
+
+    def lineage(self, name: str, unit: Unit) -> dict[str, Any]:
+        """All that a unit's artifact rests on: stage, version, settings, and the content of all that it reads.
 
         Raises BlockedError: All units of one needed stage are missing, so that there is nothing to run on.
         """
-        known = self._keys.get((name, unit))
-        if known is not None:
-            return known
         stage = self.plan.stages[name]
         upstream = self._upstream(stage, unit)
-        content = {
+        content: dict[str, Any] = {
             "stage": [stage.name, stage.version],
             "unit": list(unit),
             "settings": self._settings(stage, unit),
@@ -144,8 +159,7 @@ class Engine:
             if any(map(is_computed, self.corpus.turn_labels["annotator"].to_pylist())):
                 # What was evaluated while they counted as people's is evaluated anew.
                 content["computed_labels"] = "apart"
-        key = self._keys[(name, unit)] = digest(content)
-        return key
+        return content
 
     @contextmanager
     def keys_forgotten(self) -> Iterator[None]:

@@ -48,7 +48,7 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
         _check_requests(config, batch=batch)
     check_output(config)  # before the lock, which makes the folder
     config = decided(config)
-    with _output_lock(config.output), StageProgress(quiet=quiet) as progress:
+    with output_lock(config.output), StageProgress(quiet=quiet) as progress:
         warnings = check(config, stages)
         for warning in warnings:
             progress.warn(warning)
@@ -279,8 +279,11 @@ def _unjudged(engine: Engine) -> dict[str, int]:
 
 
 @contextmanager
-def _output_lock(output: Path) -> Iterator[None]:
-    """Only one run at a time writes a run folder; the lock ends with its process, however that ends."""
+def output_lock(output: Path) -> Iterator[None]:
+    """Only one run at a time writes a run folder; the lock ends with its process, however that ends.
+
+    Raises InputError: Another has it; the folder cannot be written.
+    """
     message = f"{output} is in use by another run. Wait for it, or set another `output`."
     with ExitStack() as stack:
         try:

@@ -95,6 +95,7 @@ def run_stages(
     engine = open_engine(config)
     engine.store.clear_scratch()
     names = engine.plan.leading_to(last)
+    engine.begin(names)
     with engine.keys_forgotten():
         if executor is not None:
             return _drive(config, engine, names, executor, progress)

@@ -52,11 +52,14 @@ def prepare(config: str) -> None:
 
     loaded = load_config(config)
     log = logging.getLogger("apportion")
-    for warning in check(loaded, last_stages(STAGES, loaded.run.last_stage, loaded.run.skip_stages)):
+    last = last_stages(STAGES, loaded.run.last_stage, loaded.run.skip_stages)
+    for warning in check(loaded, last):
         log.warning(warning)
-    for name, why in open_engine(loaded).plan.left_out.items():
+    engine = open_engine(loaded)
+    for name, why in engine.plan.left_out.items():
         log.warning("left out: %s (%s)", name, why)
     decide(loaded)
+    engine.begin(engine.plan.leading_to(last))
 
 
 def list_shards(config: str, stage: str, shards: int) -> list[int]:

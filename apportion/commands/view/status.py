@@ -1,0 +1,79 @@
+"""`apportion status`: how far a run is, what its files were made from, what its store keeps for nobody."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+
+from apportion.commands.shared.options import json_option
+from apportion.foundation.errors import InputError
+
+EVERY_S = 2.0
+
+
+@click.command("status")
+@click.argument("source", metavar="RUN_OR_CONFIG", type=click.Path(path_type=Path))
+@click.option("--watch", is_flag=True, help="Look again every two seconds, until the run has ended.")
+@click.option("--provenance", type=click.Path(path_type=Path), metavar="FILE", help="Tell what FILE was made from.")
+@click.option("--gc", is_flag=True, help="List the finished work that CONFIG, as it is now, has no use for.")
+@click.option("--delete", is_flag=True, help="With --gc: delete it.")
+@json_option("the status")
+def status_command(source: Path, watch: bool, provenance: Path | None, gc: bool, delete: bool, as_json: bool) -> None:
+    """Tell how far a run is: done, at work and where, failed, time and cost.
+
+    RUN_OR_CONFIG is a run folder or a configuration; --provenance and --gc take a configuration. Any machine that sees
+    the folder may ask, while the run goes on or later, whatever carries it out.
+    """
+    if delete and not gc:
+        raise click.UsageError("--delete goes with --gc.")
+    if sum((watch, gc, provenance is not None)) > 1:
+        raise click.UsageError("take one of --watch, --provenance and --gc.")
+    if gc or provenance is not None:
+        _ask_store(source, provenance, delete)
+    else:
+        _tell(source, watch, as_json)
+
+
+def _tell(source: Path, watch: bool, as_json: bool) -> None:
+    from apportion.pipeline.config import load_config
+    from apportion.pipeline.execution.status import run_status
+
+    config = None if source.is_dir() else load_config(source, checked=())
+    output = config.output if config else source
+    while True:
+        status = run_status(output, config.llm_cache if config else output / "llm_cache.sqlite")
+        if watch and not as_json:
+            click.clear()  # only on a terminal
+        click.echo(json.dumps(status.to_json()) if as_json else status.text())
+        if not watch or status.ended:
+            return
+        time.sleep(EVERY_S)
+
+
+def _ask_store(source: Path, made: Path | None, delete: bool) -> None:
+    from dataclasses import replace
+
+    from apportion.pipeline.assembly import open_engine
+    from apportion.pipeline.config import load_config
+    from apportion.pipeline.execution.local import output_lock
+    from apportion.pipeline.execution.orchestrator_state import as_decided
+    from apportion.pipeline.results.artifacts import leftovers, provenance_text, remove
+
+    if source.is_dir():
+        raise InputError(f"{source} is a folder: --provenance and --gc take the configuration (TOML) of the run.")
+    config = as_decided(load_config(source))
+    engine = replace(open_engine(config), looks_only=True)
+    if made is not None:
+        click.echo(provenance_text(engine, made))
+        return
+    with output_lock(config.output):
+        found = list(leftovers(engine))
+        for leftover in found:
+            click.echo(f"{leftover.stage:<16}{leftover.size:>14,} bytes  {leftover.folder}")
+        told = f"{len(found):,} artifacts, {sum(each.size for each in found):,} bytes, that no stage would use"
+        if delete:
+            remove(found)
+        click.echo(f"{told}: {'deleted' if delete else 'nothing was done; --delete removes them'}")

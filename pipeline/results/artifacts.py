@@ -1,0 +1,83 @@
+"""What a file of a run was made from, and which artifacts of its store nobody uses any more."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apportion.foundation.errors import InputError
+from apportion.pipeline.engine.engine import Engine
+from apportion.pipeline.engine.store import MANIFEST
+from apportion.pipeline.results.publish import TABLES
+
+MADE_BY = {f"{name}.parquet": stage for name, stage, _ in TABLES} | {
+    "evaluation.json": "evaluate", "report.html": "report", "policy": "align", "reward_models": "train-reward",
+    "frames": "features", "projections": "rewards", "sources.parquet": "fit", "audit.parquet": "audit",
+}  # fmt: skip
+"""The stage whose artifacts a file or folder of the run folder shows."""
+
+
+def provenance_text(engine: Engine, made: Path) -> str:
+    """All that a file of the run folder, or an artifact of the store, was made from, as JSON.
+
+    Raises InputError: No such file; one that no stage has made as the configuration is now.
+    """
+    if not made.exists():
+        raise InputError(f"{made}: no such file or folder. Name one of {engine.config.output}, or of its store/.")
+    made, output, store = made.resolve(), engine.config.output.resolve(), engine.config.store.resolve()
+    inside = made.relative_to(output).parts if made.is_relative_to(output) else ()
+    top = inside[0] if inside else ""
+    stage = inside[1] if made.is_relative_to(store) and len(inside) > 1 else MADE_BY.get(top, top)
+    found = [
+        {"artifact": artifact.folder.name, **engine.lineage(stage, unit)}
+        for unit, artifact in (engine.finished(stage) if stage in engine.plan.stages else {}).items()
+        if not made.is_relative_to(store) or made.is_relative_to(artifact.folder.resolve())
+    ]
+    if not found:
+        raise InputError(
+            f"{made}: made by no stage of this configuration as it is now. What stages make are "
+            f"{', '.join(sorted(MADE_BY))}, and what lies in store/."
+        )
+    return json.dumps({"made": str(made), "stage": stage, "from": found}, indent=1, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """An artifact that no unit of the configuration, as it is now, would use. ``size``: bytes."""
+
+    folder: Path
+    stage: str
+    size: int
+
+
+def leftovers(engine: Engine) -> Iterator[Leftover]:
+    """Every artifact of the store that no unit would use, of the stages that rest on nothing unfinished.
+
+    What is made anew may turn out as it was, so that all that rests on it is of use again.
+    """
+    failed = {(outcome.stage, outcome.unit) for outcome in engine.failures()}
+    unsettled: set[str] = set()
+    for name, stage in engine.plan.stages.items():
+        if unsettled.intersection(stage.needs):
+            unsettled.add(name)
+            continue
+        finished = engine.finished(name)
+        if name not in engine.plan.left_out and any(
+            unit not in finished and (name, unit) not in failed for unit in engine.plan.units[name]
+        ):
+            unsettled.add(name)
+        used = {artifact.folder for artifact in finished.values()}
+        for manifest in sorted((engine.config.store / name).glob(f"*/*/{MANIFEST}")):
+            if manifest.parent not in used:
+                size = sum(path.stat().st_size for path in manifest.parent.rglob("*") if path.is_file())
+                yield Leftover(manifest.parent, name, size)
+
+
+def remove(found: Sequence[Leftover]) -> None:
+    """Delete artifacts, each whole: its manifest first, without which it counts as none."""
+    for leftover in found:
+        (leftover.folder / MANIFEST).unlink(missing_ok=True)
+        shutil.rmtree(leftover.folder)
