@@ -52,8 +52,12 @@ LESS = {
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Every table, weight and page that a run leaves, by name; not the lock and not what only saves time."""
-    paths = [p for p in folder.rglob("*") if p.is_file() and "inputs" not in p.parts and p.suffix != ".lock"]
+    """Every table, weight and page that a run leaves, by name; not the lock, what only saves time, who worked when."""
+    paths = [
+        p
+        for p in folder.rglob("*")
+        if p.is_file() and not {"inputs", "activity"}.intersection(p.parts) and p.suffix != ".lock"
+    ]
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(paths)
