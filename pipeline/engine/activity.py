@@ -11,7 +11,7 @@ import platform
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,8 @@ class Activity:
     def begin(self, units: Mapping[str, int]) -> None:
         """A run begins that has so many units of each stage; what was known of the one before is forgotten."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        write_atomically(self.folder / PLAN, json.dumps(dict(units)))
+        with suppress(OSError):
+            write_atomically(self.folder / PLAN, json.dumps(dict(units)))
 
     @contextmanager
     def unit(self, stage: str, unit: str) -> Iterator[dict[str, Any]]:
@@ -58,9 +59,9 @@ class Activity:
             self._append(stage, unit, ended)
 
     def _append(self, stage: str, unit: str, said: Mapping[str, Any]) -> None:
-        if self.folder.is_dir():  # A unit that is run by itself is no part of a run.
-            with self._file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"stage": stage, "unit": unit, "at": time.time(), **said}) + "\n")
+        # Without the folder there is no run that the unit is a part of; a full disk is told of by the unit itself.
+        with suppress(OSError), self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"stage": stage, "unit": unit, "at": time.time(), **said}) + "\n")
 
 
 def planned(root: Path) -> dict[str, int] | None:

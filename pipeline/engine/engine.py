@@ -27,6 +27,8 @@ from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.engine.store import Artifact, InputHashes, Store
 
+DISK_ENDS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM)
+"""Errors of a disk that every further unit would meet, too."""
 Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
 
@@ -114,8 +116,8 @@ class Engine:
         except StoppedError as error:
             return replace(failed("stopped", str(error)), same_again=error.same_again)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM):
-                raise InputError(_disk_message(error, self.config.store)) from None
+            if error.errno in DISK_ENDS:
+                raise disk_error(error, self.config.store) from None
             return failed("failed", f"{type(error).__name__}: {error}")
         except ApportionError as error:
             return failed("failed", str(error), getattr(error, "evidence", None))
@@ -296,10 +298,14 @@ def _table_digest(corpus: Corpus, session_ids: set[str]) -> str:
     return digest(rows)
 
 
-def _disk_message(error: OSError, store: Path) -> str:
+def disk_error(error: OSError, store: Path) -> ApportionError:
+    """What a person is told of a disk that does not write: InputError where something can be done about it."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return (
+        return InputError(
             f"no space left on the disk of {store}. What is finished is kept; free some space or set `output` to "
             "another disk, then run the same command again."
         )
-    return f"{error.filename or store}: no permission to write ({error.strerror}). Change its owner or set `output`."
+    place = error.filename or store
+    if error.errno in DISK_ENDS:
+        return InputError(f"{place}: no permission to write ({error.strerror}). Change its owner or set `output`.")
+    return UnitError(f"{place}: {error.strerror or error}. What is finished is kept: run the same command again.")

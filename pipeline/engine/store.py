@@ -22,7 +22,15 @@ import pyarrow.parquet as pq
 from apportion.corpus.languages.names import is_foreign
 from apportion.corpus.session import Media, Session
 from apportion.foundation.errors import UnitError
-from apportion.foundation.files import canonical_json, digest, file_digest, sync, sync_folder, write_atomically
+from apportion.foundation.files import (
+    canonical_json,
+    digest,
+    file_digest,
+    remove_leftovers,
+    sync,
+    sync_folder,
+    write_atomically,
+)
 
 MANIFEST = "manifest.json"
 
@@ -121,6 +129,8 @@ class Store:
         for folder in (self.root / "tmp").glob(f"*.{platform.node()}.*"):
             if not _is_alive(int(folder.name.split(".", 1)[0])):
                 shutil.rmtree(folder, ignore_errors=True)
+        for folder in (self.root / "inputs", *(self.root / "failures").glob("*")):
+            remove_leftovers(folder)
 
     def commit(
         self, stage: str, key: str, scratch: Path, tables: Mapping[str, pa.Table], documents: Mapping[str, Any]

@@ -16,6 +16,7 @@ from apportion.foundation.files import locked
 from apportion.foundation.truncate import listed, shortened
 from apportion.pipeline.assembly import decided, open_engine
 from apportion.pipeline.config import Config
+from apportion.pipeline.engine.engine import disk_error
 from apportion.pipeline.engine.progress import StageProgress
 from apportion.pipeline.engine.provenance import has_video, recorded_people
 from apportion.pipeline.execution.cluster import opened
@@ -42,13 +43,14 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
     judgements and what builds on them are left alone.
 
     Raises InputError: The input cannot be used, another run holds the folder, the disk is full or read-only, the
-    cluster cannot be used. Raises UnitError: A server failed that batches are handed in to or collected from.
+    cluster cannot be used. Raises UnitError: A server failed that batches are handed in to or collected from; the disk
+    failed.
     """
     if batch or config.run.record is not None:
         _check_requests(config, batch=batch)
     check_output(config)  # before the lock, which makes the folder
     config = decided(config)
-    with output_lock(config.output), StageProgress(quiet=quiet) as progress:
+    with output_lock(config.output), StageProgress(quiet=quiet) as progress, _disk_told(config.store):
         warnings = check(config, stages)
         for warning in warnings:
             progress.warn(warning)
@@ -276,6 +278,15 @@ def _unjudged(engine: Engine) -> dict[str, int]:
         lacking = {row["session_id"] for row in artifact.document("projection").get("unjudged", ())}
         sessions.setdefault(str(unit.method), set()).update(lacking)
     return {method: len(lacking) for method, lacking in sessions.items() if lacking}
+
+
+@contextmanager
+def _disk_told(store: Path) -> Iterator[None]:
+    """What the disk refuses outside of any unit (a published table) is told as a unit's is."""
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error, store) from None
 
 
 @contextmanager

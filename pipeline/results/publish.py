@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from apportion.corpus.schema import QUARANTINE
-from apportion.foundation.files import file_digest, place_folder, write_atomically
+from apportion.foundation.files import file_digest, place_folder, remove_leftovers, write_atomically
 from apportion.pipeline.config import shown_config
 from apportion.pipeline.engine.engine import Engine
 from apportion.pipeline.engine.provenance import package_versions, quarantine_rows
@@ -48,6 +48,8 @@ def publish(engine: Engine) -> dict[str, int]:
     Returns: Finished units by stage, and ``quarantined``.
     """
     output = engine.config.output
+    for folder in (output, output / "frames", output / "projections"):
+        remove_leftovers(folder)
     finished = {stage: engine.finished(stage) for stage in engine.plan.units}
     for name, stage, table in TABLES:
         _publish_table(output / f"{name}.parquet", _tables(finished[stage], table))

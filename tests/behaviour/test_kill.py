@@ -106,12 +106,6 @@ def check_that_kills_change_nothing(tmp_path: Path, text: str, kills: int, seed:
 
 
 @pytest.mark.slow
-def test_three_kills_leave_the_same_bytes(tmp_path):
-    write_small_corpus(tmp_path / "corpus")
-    check_that_kills_change_nothing(tmp_path, SMALL, kills=3, seed=1)
-
-
-@pytest.mark.slow
 def test_a_kill_of_the_demo_leaves_the_same_bytes(tmp_path):
     check_that_kills_change_nothing(tmp_path, little_demo(), kills=1, seed=2)
 

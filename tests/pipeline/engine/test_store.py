@@ -94,43 +94,6 @@ def test_the_second_writer_of_the_same_artifact_keeps_the_first(tmp_path):
     assert not any((tmp_path / "tmp").iterdir())
 
 
-def test_a_writer_killed_at_any_step_leaves_no_artifact_or_a_whole_one(tmp_path):
-    """The child kills itself with SIGKILL at the n-th file operation of a commit, for every n until it survives."""
-    script = textwrap.dedent(
-        """
-        import os, signal, sys
-        from pathlib import Path
-        import pyarrow as pa
-        from apportion.pipeline.engine import store as module
-        left = int(sys.argv[2])
-        def counted(call):
-            def wrapper(*a, **k):
-                global left
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return call(*a, **k)
-            return wrapper
-        module.os.fsync = counted(os.fsync)
-        Path.rename = counted(Path.rename)
-        Path.write_text = counted(Path.write_text)
-        s = module.Store(Path(sys.argv[1]))
-        s.commit("stage", "a" * 64, s.scratch(), {"t": pa.table({"a": [1, 2]})}, {"d": 1})
-        """
-    )
-    for step in range(1, 30):
-        store = tmp_path / str(step)
-        done = subprocess.run([sys.executable, "-c", script, str(store), str(step)], cwd=Path(__file__).parents[3])
-        found = Store(store).find("stage", KEY)
-        assert found is None or found.table("t").to_pydict() == {"a": [1, 2]}
-        if done.returncode == 0:
-            assert found is not None
-            break
-    else:
-        pytest.fail("the child never survived")
-    assert step > 5
-
-
 def test_scratch_of_killed_processes_is_cleared_and_that_of_living_ones_kept(tmp_path):
     left_by_killed = """
 import sys
