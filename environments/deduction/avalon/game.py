@@ -13,6 +13,7 @@ from itertools import combinations
 from random import Random
 from typing import ClassVar
 
+from apportion.environments.deduction.avalon.cast import EVIL_ROLES, NAMES, Deal, seen_by
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
     FAIL,
@@ -31,7 +32,6 @@ from apportion.environments.deduction.avalon.observation import (
     role_in_words,
     rules_in_words,
 )
-from apportion.environments.deduction.avalon.cast import EVIL_ROLES, NAMES, Deal, seen_by
 from apportion.environments.deduction.avalon.rules import (
     EVIL,
     GOOD,

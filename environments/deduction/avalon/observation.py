@@ -45,7 +45,7 @@ def rules_in_words(options: Options) -> str:
     )
     nth, decisive = _ORDINALS[options.proposals - 1], _NUMBERS[options.decisive - 1]
     last = "goes however it is voted on" if options.last_team == GOES else "is the last: evil wins if it is rejected"
-    good = [*(["Percival"] if PERCIVAL in options.roles else []), *(["the Servants"] if SERVANT in options.roles else [])]
+    good = [word for role, word in ((PERCIVAL, "Percival"), (SERVANT, "the Servants")) if role in options.roles]
     hidden, apart = _but(MORDRED, options.roles), _but(OBERON, options.roles)
     percival = f"Percival knows {_percivals(options.roles)}; " if PERCIVAL in options.roles else ""
     two = " (the fourth: two)" if any(options.fails(quest) > 1 for quest in range(len(quests))) else ""
@@ -57,10 +57,10 @@ def rules_in_words(options: Options) -> str:
         f"than half of all votes are for it; the {nth} team of a quest {last}. Whether it goes or not, the next player "
         "leads. Who "
         "goes on a quest plays a card unseen: a good player lets it pass, an evil one lets it pass or fails it. Only "
-        f"the number of fails is told, and one fails the quest{two}. {decisive} failed: evil wins. {decisive} passed: the "
-        "Assassin names one player, once; evil wins if that is Merlin, else good. Who does nothing proposes themselves "
-        "with the next players in order, votes against the team, lets the quest pass, or names the next player who is "
-        f"not {'known to the Assassin to be evil' if apart else 'evil'}."
+        f"the number of fails is told, and one fails the quest{two}. {decisive} failed: evil wins. {decisive} passed: "
+        "the Assassin names one player, once; evil wins if that is Merlin, else good. Who does nothing proposes "
+        "themselves with the next players in order, votes against the team, lets the quest pass, or names the "
+        f"next player who is not {'known to the Assassin to be evil' if apart else 'evil'}."
     )
 
 
@@ -112,10 +112,7 @@ def players_in_words(seats: Iterable[int]) -> str:
 def evidence_of(facts: PrivateInformation) -> Evidence:
     """What a player knows for certain."""
     seen = next((frozenset(one - 1 for one in event.data) for event in facts.events if event.kind == NIGHT), None)
-    quests = tuple(
-        (tuple(one - 1 for one in team), fails)
-        for team, fails in (event.data for event in facts.events if event.kind == WENT)
-    )
+    quests = tuple(one.others_fails(facts.seat - 1) for one in rounds_of(facts) if one.fails is not None)
     shots = [event.data for event in facts.events if event.kind == SHOT]
     shot = AssassinationResult(shots[0][0] - 1, shots[0][1] - 1, shots[0][2]) if shots else None
     return Evidence(facts.seat - 1, facts.role, seen, quests, shot)
@@ -130,16 +127,19 @@ def rounds_of(facts: PrivateInformation) -> tuple[Round, ...]:
     """The proposals so far, each with what came of it; the last may not have been voted on."""
     rounds: list[Round] = []
     votes: list[bool] = []
+    own = 0
     for event in facts.events:
         if event.kind == PROPOSE:
             rounds.append(Round(event.seat - 1, tuple(one - 1 for one in event.data)))
-            votes = []
+            votes, own = [], 0
         elif event.kind in (APPROVE, REJECT):
             votes.append(event.kind == APPROVE)
         elif event.kind == RESULT:
             rounds[-1] = Round(rounds[-1].leader, rounds[-1].team, tuple(votes))
+        elif event.kind == FAIL:
+            own = 1
         elif event.kind == WENT:
-            rounds[-1] = Round(rounds[-1].leader, rounds[-1].team, tuple(votes), event.data[1])
+            rounds[-1] = Round(rounds[-1].leader, rounds[-1].team, tuple(votes), event.data[1], own)
     return tuple(rounds)
 
 

@@ -11,7 +11,7 @@ The habits are assumptions of ours, not measurements; they say who tends to what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import comb
 
@@ -44,13 +44,18 @@ class Round:
     """A proposal and what came of it, on seats from 0.
 
     ``leader``: Who proposed. ``team``: Who was to go. ``votes``: By seat; None: not yet. ``fails``: Cards that failed
-    the quest; None: it was not played.
+    the quest; None: it was not played. ``own``: How many of them were the card of the player who asks.
     """
 
     leader: int
     team: tuple[int, ...]
     votes: tuple[bool, ...] | None = None
     fails: int | None = None
+    own: int = 0
+
+    def others_fails(self, seat: int) -> tuple[tuple[int, ...], int]:
+        """Who else than a seat went, and how many of their cards failed the quest that was played."""
+        return tuple(one for one in self.team if one != seat), (self.fails or 0) - self.own
 
 
 HABITS = OpponentModel()
@@ -60,8 +65,9 @@ def posterior(roles: Deal, known: Evidence, rounds: tuple[Round, ...], habits: O
     """How probable each deal is to a player.
 
     ``roles``: That are dealt. ``known``: What the player knows for certain; the deals that fit it were equally likely
-    before anything was done. ``rounds``: Everything public so far; the player's own proposals and votes say nothing to
-    it. ``habits``: Of the others. Returns: In the order of `all_deals`, 0 where a deal does not fit [shape=(D,)].
+    before anything was done. ``rounds``: Everything public so far; the player's own proposals, votes and cards say
+    nothing to it. ``habits``: Of the others. Returns: In the order of `all_deals`, 0 where a deal does not fit
+    [shape=(D,)].
     """
     numbers, chances = numbers_of(roles, known), np.zeros(len(table_of(roles).deals))
     weights = _weights(roles, rounds, known.seat, habits)[numbers]
@@ -80,9 +86,7 @@ def merlin_chances(roles: Deal, probabilities: Floats) -> tuple[float, ...]:
     return _chances(probabilities, table_of(roles).having((MERLIN,)))
 
 
-def clean_chances(
-    roles: Deal, probabilities: Floats, teams: Sequence[tuple[int, ...]]
-) -> dict[tuple[int, ...], float]:
+def clean_chances(roles: Deal, probabilities: Floats, teams: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
     """By team, how probable it is that nobody of it is evil."""
     bits = 1 << np.arange(len(roles))
     evil = np.bincount(table_of(roles).evil @ bits, probabilities, 1 << len(roles))
@@ -100,17 +104,22 @@ def _weights(roles: Deal, rounds: tuple[Round, ...], seat: int, habits: Opponent
     if not rounds:
         return np.ones(len(table_of(roles).deals))
     *before, last = rounds
-    chances = _likelihood(roles, last, habits)
     own = (seat + 1, *([0] if last.leader == seat else []))
-    weights: Floats = _weights(roles, tuple(before), seat, habits) * np.delete(chances, own, axis=1).prod(axis=1)
-    return weights
+    chances: Floats = np.delete(_likelihood(roles, replace(last, fails=None, own=0), habits), own, axis=1).prod(axis=1)
+    if last.fails is not None:
+        others, fails = last.others_fails(seat)
+        worth = [
+            comb(of, fails) * habits.fails**fails * (1 - habits.fails) ** (of - fails) for of in range(len(others) + 1)
+        ]
+        chances = chances * np.array(worth)[table_of(roles).evil[:, others].sum(axis=1)]
+    return _weights(roles, tuple(before), seat, habits) * chances
 
 
 @lru_cache(maxsize=4)
 def _likelihood(roles: Deal, one: Round, habits: OpponentModel) -> Floats:
-    """How likely every deal makes the proposal, each seat's vote, and what came of the quest [shape=(D, 1 + n + 1)]."""
+    """How likely every deal makes the proposal and each seat's vote [shape=(D, 1 + n)]."""
     table, players, every = table_of(roles), len(roles), comb(len(roles), len(one.team))
-    chances = np.ones((len(table.deals), players + 2))
+    chances = np.ones((len(table.deals), players + 1))
     chances[:, 0] = 1 / every
     for role in HOLD_EVIL.keys() & set(roles):
         # Merlin is for clean teams, evil players are for the others, as far as they know.
@@ -124,9 +133,5 @@ def _likelihood(roles: Deal, one: Round, habits: OpponentModel) -> Floats:
         if one.votes is not None:
             likely = habits.merlin if role == MERLIN else habits.evil
             voted = np.where(wanted[:, None] == one.votes, likely, 1 - likely)
-            chances[:, 1:-1] = np.where(has, voted, chances[:, 1:-1])
-    if one.fails is not None:
-        several = range(len(one.team) + 1)
-        worth = [comb(of, one.fails) * habits.fails**one.fails * (1 - habits.fails) ** (of - one.fails) for of in several]
-        chances[:, -1] = np.array(worth)[table.evil[:, one.team].sum(axis=1)]
+            chances[:, 1:] = np.where(has, voted, chances[:, 1:])
     return chances

@@ -32,7 +32,7 @@ class Evidence:
     """What a player knows for certain.
 
     ``seat``: The player's. ``role``: Their own. ``seen``: The seats that they see at night (`cast.seen_by`).
-    ``quests``: Quests so far: who went, and how many cards failed it. ``shot``: The last one.
+    ``quests``: Quests so far: who else went, and how many of their cards failed it. ``shot``: The last one.
     """
 
     seat: int
@@ -54,7 +54,7 @@ class Table:
 
     def having(self, roles: Collection[str]) -> Bools:
         """Which seats have one of these roles [shape=(D, n)]."""
-        return np.isin(self.numbers, [number for number, role in enumerate(self.names) if role in roles])
+        return np.array([role in roles for role in self.names])[self.numbers]
 
     def fitting(self, known: Evidence) -> Bools:
         """The deals that can be true: good players fail no quest, so that each fail is an evil one's [shape=(D,)]."""

@@ -74,10 +74,8 @@ class Options:
 
     def __post_init__(self, players: int | None) -> None:
         if players not in (None, *cast.EVIL) or (self.roles and players not in (None, len(self.roles))):
-            raise InputError(
-                f"avalon: players = {players}; {min(cast.EVIL)} to {MOST} play, and as many roles are dealt where roles "
-                "are given"
-            )
+            dealt = f", and {len(self.roles)} roles are dealt" if self.roles else ""
+            raise InputError(f"avalon: players = {players}; {min(cast.EVIL)} to {MOST} play{dealt}")
         # What is not said is filled in, so that logs say it.
         object.__setattr__(self, "roles", self.roles or cast.cast(players or 5))
         object.__setattr__(self, "sizes", self.sizes or cast.team_sizes(len(self.roles)))
@@ -90,7 +88,9 @@ class Options:
         players, evil = len(self.roles), sum(role in EVIL_ROLES for role in self.roles)
         unknown, twice = set(self.roles) - set(NAMES), {one for one in self.roles if self.roles.count(one) > 1}
         if not FEWEST <= players <= MOST:
-            return f"{players} players; {min(cast.EVIL)} to {MOST} play, {FEWEST} or {min(cast.EVIL) - 1} a reduced game"
+            return (
+                f"{players} players; {min(cast.EVIL)} to {MOST} play, {FEWEST} or {min(cast.EVIL) - 1} a reduced game"
+            )
         if unknown:
             return f"no role {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}"
         if not {MERLIN, ASSASSIN} <= set(self.roles) or not twice <= {SERVANT, MINION}:
@@ -127,10 +127,9 @@ def evil_seats(deal: Deal) -> frozenset[int]:
 class Game:
     """One game; `phase` says what is decided next, and the method of that name decides it.
 
-    ``options``: What is played. ``deal``: The roles by seat, an order of ``options.roles``; is not checked here
-    (`role_assignments.all_deals` has them all). ``leader``: The seat that proposes first. ``rejected``: Teams of this quest that
-    were rejected so far. ``passed``, ``failed``: Quests. ``winner``, ``ending``: The team that has won, and how; None
-    until it is over.
+    ``options``: What is played. ``deal``: The roles by seat, an order of ``options.roles``; is not checked
+    here. ``leader``: The seat that proposes first. ``rejected``: Teams of this quest that were rejected so far.
+    ``passed``, ``failed``: Quests. ``winner``, ``ending``: The team that has won, and how; None until it is over.
 
     >>> game = Game(Options(), ("merlin", "servant", "minion", "assassin", "servant"), leader=0)
     >>> game.propose((0, 1))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import ClassVar
 
+from apportion.environments.deduction.avalon.cast import SERVANT
 from apportion.environments.deduction.avalon.claims import Claim, all_claims_in, claims_in
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
@@ -19,9 +21,15 @@ from apportion.environments.deduction.avalon.observation import (
     evidence_of,
     rounds_of,
 )
-from apportion.environments.deduction.avalon.posterior import Floats, clean_chances, evil_chances, merlin_chances, posterior
+from apportion.environments.deduction.avalon.posterior import (
+    Floats,
+    Round,
+    clean_chances,
+    evil_chances,
+    merlin_chances,
+    posterior,
+)
 from apportion.environments.deduction.avalon.role_assignments import Evidence, numbers_of, suspicion
-from apportion.environments.deduction.avalon.cast import SERVANT
 from apportion.environments.deduction.avalon.rules import EVIL
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.observation import PrivateInformation
@@ -190,21 +198,23 @@ def _evil(facts: PrivateInformation) -> frozenset[int]:
     return frozenset((facts.seat - 1, *(evidence_of(facts).seen or ())))
 
 
-def _servant(facts: PrivateInformation) -> Evidence:
-    known = evidence_of(facts)
-    return Evidence(known.seat, SERVANT, None, known.quests)
+def _servant(facts: PrivateInformation) -> tuple[Evidence, tuple[Round, ...]]:
+    """What a Servant in this seat would know, who fails no quest, and the rounds as they would take them."""
+    rounds = tuple(replace(one, own=0) for one in rounds_of(facts))
+    quests = tuple(one.others_fails(facts.seat - 1) for one in rounds if one.fails is not None)
+    return Evidence(facts.seat - 1, SERVANT, None, quests), rounds
 
 
 def _public(facts: PrivateInformation) -> Sequence[float]:
     """How far a Servant in this seat would suspect each, by logic; nobody where that is impossible."""
-    return suspicion(facts.rules.roles, _servant(facts))
+    return suspicion(facts.rules.roles, _servant(facts)[0])
 
 
 def _as_a_servant(facts: PrivateInformation) -> Sequence[float]:
-    roles, known = facts.rules.roles, _servant(facts)
+    roles, (known, rounds) = facts.rules.roles, _servant(facts)
     if not len(numbers_of(roles, known)):  # The quests that failed cannot be without this evil player.
         return (0.0,) * len(facts.alive)
-    return evil_chances(roles, posterior(roles, known, rounds_of(facts)))
+    return evil_chances(roles, posterior(roles, known, rounds))
 
 
 def _posterior(facts: PrivateInformation) -> Floats:
