@@ -67,7 +67,7 @@ class Avalon(Deduction):
 
     kind: ClassVar[str] = "avalon"
     teams: ClassVar[Mapping[str, str]] = {role: EVIL if role in EVIL_ROLES else GOOD for role in NAMES}
-    meanings: ClassVar[Mapping[str, str]] = MEANINGS
+    meanings: Mapping[str, str] = MEANINGS
 
     def __init__(self, rules: Options = _FIVE, deal: Deal | None = None) -> None:
         if deal is not None and sorted(deal) != sorted(rules.roles):

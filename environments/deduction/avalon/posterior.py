@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.deduction.avalon.cast import HOLD_EVIL, MERLIN, Deal
-from apportion.environments.deduction.avalon.role_assignments import Bools, Evidence, numbers_of, table_of
+from apportion.environments.deduction.avalon.role_assignments import Evidence, numbers_of, table_of
+from apportion.environments.deduction.deals import Bools
 
 Floats = NDArray[np.float64]
 

@@ -5,17 +5,14 @@ Nothing here asks the engine: a deal fits what was seen at night (`cast.SEES`), 
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apportion.environments.deduction.avalon.cast import ASSASSIN, EVIL_ROLES, MERLIN, SEES, Deal
-from apportion.environments.deduction.deals import all_deals
-
-Bools = NDArray[np.bool_]
+from apportion.environments.deduction.deals import Bools, Table
 
 
 @dataclass(frozen=True)
@@ -42,44 +39,35 @@ class Evidence:
     shot: AssassinationResult | None = None
 
 
-class Table:
-    """All deals of some roles, D of n seats, in the order of `all_deals`."""
+class Deals(Table):
+    """All deals as arrays; of ten players there are up to 151,200."""
 
-    def __init__(self, roles: Deal) -> None:
-        self.deals, self.names = all_deals(roles), tuple(dict.fromkeys(roles))
-        number = {role: at for at, role in enumerate(self.names)}
-        # Of ten players there are up to 151,200 deals.
-        self.numbers = np.array([[number[role] for role in deal] for deal in self.deals], np.int8)
-        self.evil = self.having(EVIL_ROLES)
-
-    def having(self, roles: Collection[str]) -> Bools:
-        """Which seats have one of these roles [shape=(D, n)]."""
-        return np.array([role in roles for role in self.names])[self.numbers]
-
-    def fitting(self, known: Evidence) -> Bools:
-        """The deals that can be true: good players fail no quest, so that each fail is an evil one's [shape=(D,)]."""
-        fits: Bools = self.having((known.role,))[:, known.seat]
-        if known.role in SEES:
-            seen = [seat in (known.seen or ()) for seat in range(self.numbers.shape[1])]
-            fits = fits & (self.having(SEES[known.role]) == seen).all(axis=1)
-        for team, fails in known.quests:
-            fits = fits & (self.evil[:, team].sum(axis=1) >= fails)
-        if known.shot is not None:
-            merlin = self.having((MERLIN,))[:, known.shot.target]
-            fits = fits & self.having((ASSASSIN,))[:, known.shot.assassin] & (merlin == known.shot.hit)
-        return fits
+    @cached_property
+    def evil(self) -> Bools:
+        """Which seats are evil [shape=(D, n)]."""
+        return self.having(EVIL_ROLES)
 
 
 @lru_cache(maxsize=16)
-def table_of(roles: Deal) -> Table:
+def table_of(roles: Deal) -> Deals:
     """The deals of these roles as arrays."""
-    return Table(roles)
+    return Deals(roles)
 
 
 @lru_cache(maxsize=256)
 def numbers_of(roles: Deal, known: Evidence) -> NDArray[np.intp]:
-    """The places in `all_deals` of those that fit what a player knows."""
-    return np.flatnonzero(table_of(roles).fitting(known))
+    """The places in `all_deals` of those that fit what a player knows; each fail of a quest is an evil player's."""
+    table = table_of(roles)
+    fits: Bools = table.having((known.role,))[:, known.seat]
+    if known.role in SEES:
+        seen = [seat in (known.seen or ()) for seat in range(len(roles))]
+        fits = fits & (table.having(SEES[known.role]) == seen).all(axis=1)
+    for team, fails in known.quests:
+        fits = fits & (table.evil[:, team].sum(axis=1) >= fails)
+    if known.shot is not None:
+        merlin = table.having((MERLIN,))[:, known.shot.target]
+        fits = fits & table.having((ASSASSIN,))[:, known.shot.assassin] & (merlin == known.shot.hit)
+    return np.flatnonzero(fits)
 
 
 def fitting(roles: Deal, known: Evidence) -> tuple[Deal, ...]:

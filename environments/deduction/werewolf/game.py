@@ -10,12 +10,19 @@ from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Aim, Deal, Stage, called
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
+from apportion.environments.deduction.werewolf.cast import (
+    GUARDIAN,
+    SEER,
+    TEAMS,
+    VILLAGE,
+    WEREWOLF,
+    check_roles,
+)
 from apportion.environments.deduction.werewolf.role_assignments import possible_deals
 from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     CHECKED,
     GUARD,
-    GUARDIAN,
     KILL,
     KILLED,
     NOBODY,
@@ -23,19 +30,19 @@ from apportion.environments.deduction.werewolf.rules import (
     PACK,
     PROPOSE,
     ROLES,
-    SEER,
-    TEAMS,
-    VILLAGE,
     VOTE,
-    WEREWOLF,
     Options,
     Result,
     Table,
-    check_roles,
 )
 from apportion.foundation.errors import InputError
 
 _DONE = {PROPOSE: "proposed to kill", KILL: "chose to kill", CHECK: "looked at", GUARD: "protected", VOTE: "voted for"}
+_PACKS = {
+    1: "the werewolf decides whom to kill",
+    2: "the werewolf with the lower number proposes whom to kill and the other decides",
+    3: "the werewolves propose, in the order of their numbers, whom to kill, and the last of them decides",
+}
 _NOT_DONE = {PROPOSE: "proposed nobody", KILL: "chose to kill nobody", VOTE: "abstained"}
 
 
@@ -48,7 +55,7 @@ class Werewolf(Deduction):
 
     kind: ClassVar[str] = "werewolf"
     teams: ClassVar[Mapping[str, str]] = TEAMS
-    meanings: ClassVar[Mapping[str, str]] = {
+    meanings: Mapping[str, str] = {
         PROPOSE: "say to the other werewolf whom to kill; it decides",
         KILL: "decide whom the werewolves kill this night",
         CHECK: "learn whether a player is a werewolf",
@@ -64,6 +71,8 @@ class Werewolf(Deduction):
             except ValueError as error:
                 raise InputError(f"deal: {error}") from None
             raise InputError(f"deal: {', '.join(deal)}; the roles of this game are {', '.join(self.options.roles)}")
+        if self.options.roles.count(WEREWOLF) > 2:
+            self.meanings = {**self.meanings, PROPOSE: "say to the other werewolves whom to kill; the last decides"}
         super().__init__(len(self.options.roles), self.options, deal)
 
     def _dealt(self, draws: Random) -> Deal:
@@ -134,9 +143,7 @@ class Werewolf(Deduction):
         options = self.options
         tie = "one of them, drawn by lot, is out" if options.tie == "lot" else "nobody is out"
         guard = "a living player, itself included" if options.self_guard else "another living player"
-        two = options.roles.count(WEREWOLF) == 2
-        wolves = "the werewolf with the lower number proposes whom to kill and the other decides" if two else ""
-        night = [wolves or "the werewolf decides whom to kill"]
+        night = [_PACKS[options.roles.count(WEREWOLF)]]
         night += ["the seer learns of one living player whether it is a werewolf"] * (SEER in options.roles)
         night += [f"the guardian protects {guard}, without knowing the target"] * (GUARDIAN in options.roles)
         count = [_counted(role, options.roles.count(role)) for role in dict.fromkeys(options.roles)]

@@ -12,17 +12,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from random import Random
 from typing import Literal, NamedTuple
 
-WEREWOLF, SEER, GUARDIAN, VILLAGER = "werewolf", "seer", "guardian", "villager"
-VILLAGE, WEREWOLVES = "village", "werewolves"
-TEAMS = {WEREWOLF: WEREWOLVES, SEER: VILLAGE, GUARDIAN: VILLAGE, VILLAGER: VILLAGE}
-PAPER = (WEREWOLF, WEREWOLF, SEER, GUARDIAN, VILLAGER, VILLAGER, VILLAGER)
+from apportion.environments.deduction.werewolf.cast import (
+    GUARDIAN,
+    SEER,
+    VILLAGE,
+    WEREWOLF,
+    WEREWOLVES,
+    WOLVES,
+    cast,
+    check_roles,
+)
+
+PAPER = cast(7)
 """Appendix A.1's seven."""
-REDUCED = (3, 4)
-"""Players of games that are small enough to be enumerated whole."""
 PROPOSE, KILL, CHECK, GUARD, VOTE = KINDS = ("propose", "kill", "check", "guard", "vote")
 """Phases, each called as its act; in a night those whose player lives, in this order."""
 KILLED, OUT, CHECKED, WON = "killed", "out", "checked", "won"
@@ -36,41 +42,28 @@ NOBODY = 0
 class Options:
     """What sources of the rules differ in, or do not say.
 
-    ``roles``: `PAPER` (A.1), or for a reduced game of three or four: one werewolf, at most one seer and one guardian.
-    ``tie``: Of several who have the most votes: one drawn by lot is out (A.1), or nobody (Figure 12). ``self_guard``:
-    Whether the guardian may protect itself (A.1: it may). ``most_days``: Days after which the werewolves have won,
-    undetected; ours, since nobody need ever be out by A.1. Raises ValueError: Another number of players, roles that
+    ``roles``: All that are dealt (`check_roles`); none: `cast`. ``tie``: Of several who have the most votes: one drawn
+    by lot is out (A.1), or nobody (Figure 12). ``self_guard``: Whether the guardian may protect itself (A.1: it may).
+    ``most_days``: Days after which the werewolves have won, undetected; ours, since nobody need ever be out by A.1.
+    ``players``: How many play, in place of ``roles`` (7). Raises ValueError: Another number of players, roles that
     there are not, two seers, or no day.
     """
 
-    roles: tuple[str, ...] = PAPER
+    roles: tuple[str, ...] = ()
     tie: Literal["lot", "nobody"] = "lot"
     self_guard: bool = True
     most_days: int = 20
+    players: InitVar[int | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, players: int | None) -> None:
         if self.most_days < 1:
             raise ValueError(f"most_days = {self.most_days}: one at least")
+        if players not in (None, *WOLVES) or (self.roles and players not in (None, len(self.roles))):
+            dealt = f", and {len(self.roles)} roles are dealt" if self.roles else ""
+            raise ValueError(f"players = {players}: {min(WOLVES)} to {max(WOLVES)} play{dealt}")
+        # What is not said is filled in, so that logs say it.
+        object.__setattr__(self, "roles", self.roles or cast(players or 7))
         check_roles(self.roles)
-
-
-def check_roles(roles: tuple[str, ...]) -> None:
-    """Hold roles to the game; raises ValueError, which says what they have to be."""
-    count = Counter(roles)
-    if count == Counter(PAPER):
-        return
-    reduced = (
-        len(roles) in REDUCED
-        and count[WEREWOLF] == 1
-        and max(count[SEER], count[GUARDIAN]) <= 1
-        and set(roles) <= set(PAPER)
-    )
-    if not reduced:
-        raise ValueError(
-            f"{len(roles)} players ({', '.join(f'{times} {role}' for role, times in count.items())}): the game has 7 "
-            "(2 werewolf, 1 seer, 1 guardian, 3 villager), a reduced one 3 or 4 (1 werewolf, at most 1 seer and 1 "
-            "guardian, villagers)"
-        )
 
 
 class Result(NamedTuple):
@@ -130,7 +123,7 @@ class Table:
 
     def default(self) -> int:
         """What somebody who does nothing is taken to do: abstains, confirms what is proposed, or acts on nobody."""
-        return self.proposal if self.phase == KILL else NOBODY
+        return self.proposal if self.phase in (PROPOSE, KILL) else NOBODY
 
     def do(self, acts: Mapping[int, int], draws: Random) -> list[Result]:
         """Do what every seat that acts does, by seat at whom; ``draws`` is asked for the lot alone."""
@@ -156,8 +149,8 @@ class Table:
         """A night begins: the werewolves act, then the seer, then the guardian."""
         self.day += 1
         self.proposal = self.target = self.guarded = NOBODY
-        # The lower of two proposes, the other decides; one alone decides.
-        night = list(zip((PROPOSE, KILL)[-len(self.wolves) :], self.wolves, strict=True))
+        # The last decides, after all others have proposed.
+        night = [*[(PROPOSE, seat) for seat in self.wolves[:-1]], (KILL, self.wolves[-1])]
         night += [(CHECK, seat) for seat in self.alive if self.roles[seat - 1] == SEER]
         night += [(GUARD, seat) for seat in self.alive if self.roles[seat - 1] == GUARDIAN]
         self._night = tuple(night)

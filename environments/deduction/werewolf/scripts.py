@@ -11,6 +11,7 @@ import numpy as np
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import SMALL_TALK, aimed
+from apportion.environments.deduction.werewolf.cast import SEER, WEREWOLF
 from apportion.environments.deduction.werewolf.claims import Claim, Talk
 from apportion.environments.deduction.werewolf.posterior import (
     HABITS,
@@ -28,9 +29,7 @@ from apportion.environments.deduction.werewolf.rules import (
     KILLED,
     PACK,
     PROPOSE,
-    SEER,
     VOTE,
-    WEREWOLF,
 )
 from apportion.environments.environment import Action, Observation
 
@@ -173,7 +172,7 @@ def _of_all(facts: PrivateInformation) -> Floats:
     """What everybody knows, whoever one is."""
     roles = facts.rules.roles
     table = deals_of(roles)
-    return weighted(table, table.deals, watched(roles, public_of(facts), HABITS).log)
+    return weighted(table, np.ones(len(table.deals), bool), watched(roles, public_of(facts), HABITS).log)
 
 
 def _most(seats: Sequence[int], values: Floats, draws: Random) -> int:

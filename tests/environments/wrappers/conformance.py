@@ -14,7 +14,7 @@ from apportion.environments.wrappers.world_tasks import world_tasks
 from tests.environments.deduction.avalon.plays import CASTS
 from tests.environments.wrappers.doors import BLIND, REWARDS, opened, play, twins
 
-LARGER = {"avalon of seven": [Avalon(AvalonOptions(CASTS[-1]))]}
+LARGER = {"avalon of seven": [Avalon(AvalonOptions(CASTS[-1], proposals=1))]}
 """Casts of more players, told by the same doors."""
 EVERY = [world.name for world in WORLDS]
 
