@@ -8,13 +8,18 @@ from apportion.environments.actions import MOST_UNUSABLE, unusable_of
 from apportion.environments.agents.language_model import ATTEMPTS
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.avalon.rules import Options as AvalonOptions
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rules import Options
 from apportion.environments.environment import Observation
 from apportion.environments.worlds import WORLDS
 from apportion.environments.wrappers.world_tasks import world_tasks
 from tests.environments.deduction.avalon.plays import CASTS
 from tests.environments.wrappers.doors import BLIND, REWARDS, opened, play, twins
 
-LARGER = {"avalon of seven": [Avalon(AvalonOptions(CASTS[-1], proposals=1))]}
+LARGER = {
+    "avalon of seven": [Avalon(AvalonOptions(CASTS[-1], proposals=1))],
+    "werewolf of ten": [Werewolf(Options(players=10))],
+}
 """Casts of more players, told by the same doors."""
 EVERY = [world.name for world in WORLDS]
 

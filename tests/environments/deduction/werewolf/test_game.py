@@ -11,8 +11,9 @@ from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import MODERATOR, SPEAK, called
 from apportion.environments.deduction.simulation import DeductionChoice
+from apportion.environments.deduction.werewolf.cast import WEREWOLF
 from apportion.environments.deduction.werewolf.game import GAME, Werewolf
-from apportion.environments.deduction.werewolf.rules import PAPER, WEREWOLF, Options
+from apportion.environments.deduction.werewolf.rules import PAPER, Options
 from apportion.environments.environment import Action, InvalidActionError, Observation
 from apportion.environments.simulation import write_corpus
 from apportion.foundation import registry
@@ -110,6 +111,9 @@ def test_a_game_of_three_tells_its_own_rules() -> None:
     rules = game.rules_in_words()
     assert "3 players (one werewolf, one guardian, one villager)" in rules and "after day 2" in rules
     assert "the werewolf decides whom to kill" in rules and "another living player" in rules and "seer" not in rules
+    three = Werewolf(Options(players=12))
+    assert "in the order of their numbers, whom to kill, and the last of them decides" in three.rules_in_words()
+    assert three.meanings["propose"] == "say to the other werewolves whom to kill; the last decides"
     assert "nobody is out" in Werewolf(Options(tie="nobody")).rules_in_words()
 
 

@@ -12,22 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.environments.deduction.werewolf.role_assignments import all_deals
+from apportion.environments.deduction.deals import all_deals
+from apportion.environments.deduction.werewolf.cast import (
+    GUARDIAN,
+    SEER,
+    VILLAGE,
+    VILLAGER,
+    WEREWOLF,
+    WEREWOLVES,
+    cast,
+)
+from apportion.environments.deduction.werewolf.game import GAME
 from apportion.environments.deduction.werewolf.rules import (
     GUARD,
-    GUARDIAN,
     KILL,
     KILLED,
     NOBODY,
     OUT,
     PAPER,
     PROPOSE,
-    SEER,
-    VILLAGE,
-    VILLAGER,
     VOTE,
-    WEREWOLF,
-    WEREWOLVES,
     Options,
     Table,
 )
@@ -213,14 +217,29 @@ def test_random_play_is_won_as_often_as_it_has_to_be(games: int, tie: Any) -> No
     assert abs(village_wins(options, games, 11) / games - rate) < 3 * sqrt(rate * (1 - rate) / games)
 
 
+@pytest.mark.parametrize(
+    ("players", "games"), [(9, 1_000), (12, 1_000), pytest.param(12, 50_000, marks=pytest.mark.slow)]
+)
+def test_so_it_is_where_more_play(players: int, games: int) -> None:
+    options = Options(players=players)
+    rate = float(exact_for(options))
+    assert abs(village_wins(options, games, 12) / games - rate) < 3 * sqrt(rate * (1 - rate) / games)
+
+
 def test_the_exact_rates_of_random_play() -> None:
     """The figures that the documentation gives."""
     assert f"{float(exact_for(Options())):.4f} {float(exact_for(Options(tie='nobody'))):.4f}" == "0.1284 0.0829"
 
 
-@given(st.permutations(PAPER), st.integers(0, 10**6), st.sampled_from(TIES), st.booleans())
+@given(
+    st.integers(5, 12).flatmap(lambda players: st.permutations(cast(players))),
+    st.integers(0, 10**6),
+    st.sampled_from(TIES),
+    st.booleans(),
+)
 def test_any_game_ends_once_and_the_dead_do_nothing(roles: list[str], seed: int, tie: Any, self_guard: bool) -> None:
-    table, draws = Table(Options(tie=tie, self_guard=self_guard), tuple(roles)), Random(seed)
+    table, draws = Table(Options(tuple(roles), tie, self_guard), tuple(roles)), Random(seed)
+    everybody = set(range(1, len(roles) + 1))
     dead: set[int] = set()
     wins = 0
     while seats := table.acting():
@@ -229,8 +248,8 @@ def test_any_game_ends_once_and_the_dead_do_nothing(roles: list[str], seed: int,
         before = table.copy()
         acts = {seat: draws.choice((table.default(), *table.aims(seat))) for seat in seats}
         results = table.do(acts, draws)
-        assert state_of(before) != state_of(table) and dead <= set(range(1, 8)) - set(table.alive)
-        dead |= set(range(1, 8)) - set(table.alive)
+        assert state_of(before) != state_of(table) and dead <= everybody - set(table.alive)
+        dead |= everybody - set(table.alive)
         assert len(before.alive) - len(table.alive) == sum(
             r.kind in (KILLED, OUT) and r.what != NOBODY for r in results
         )
@@ -243,6 +262,7 @@ def test_any_game_ends_once_and_the_dead_do_nothing(roles: list[str], seed: int,
     ("roles", "why"),
     [
         (PAPER[:6], "6 players"),
+        ((*cast(9), *cast(4)), "13 players"),
         ((WEREWOLF, WEREWOLF, SEER, SEER, GUARDIAN, VILLAGER, VILLAGER), "2 seer"),
         ((WEREWOLF, SEER, SEER, VILLAGER), "2 seer"),
         ((WEREWOLF, WEREWOLF, VILLAGER, VILLAGER), "2 werewolf"),
@@ -250,8 +270,33 @@ def test_any_game_ends_once_and_the_dead_do_nothing(roles: list[str], seed: int,
     ],
 )
 def test_other_players_than_the_game_has(roles: tuple[str, ...], why: str) -> None:
-    with pytest.raises(ValueError, match=f"{why}.*the game has 7"):
+    with pytest.raises(ValueError, match=f"{why}.*the game has 3 to 12, .* 2 of 7, .* 3 of 10"):
         Options(roles)
+
+
+@pytest.mark.parametrize(("players", "roles"), [(13, ()), (2, ()), (5, PAPER)])
+def test_a_number_of_players_that_cannot_be(players: int, roles: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=f"players = {players}: 3 to 12 play"):
+        Options(roles, players=players)
+
+
+@pytest.mark.parametrize("players", range(5, 13))
+def test_so_many_players_are_dealt_and_a_log_says_their_roles(players: int) -> None:
+    options = GAME.options_of([f"players={players}"])
+    assert Counter(options.roles)[WEREWOLF] == (1, 1, 2, 2, 2, 3, 3, 3)[players - 5] and len(options.roles) == players
+    assert options == Options(options.roles) and (options == Options()) == (players == 7)
+    about = GAME.about(options)
+    assert list(about["rules"]) == ["roles", "tie", "self_guard", "most_days"] and GAME.of_log(about).rules == options
+
+
+def test_of_three_werewolves_the_last_decides_and_confirms_what_was_proposed() -> None:
+    table = Table(Options(players=10), cast(10))
+    done = []
+    while table.phase != VOTE and len(done) < 5:
+        (seat,) = table.acting()
+        done.append((table.phase, seat))
+        table.do({seat: 9 if table.phase == PROPOSE and seat == 1 else table.default()}, Random(0))
+    assert done == [(PROPOSE, 1), (PROPOSE, 2), (KILL, 3), ("check", 4), (GUARD, 5)] and 9 not in table.alive
 
 
 def test_a_game_without_a_day() -> None:
