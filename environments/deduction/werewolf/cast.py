@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-WEREWOLF, SEER, GUARDIAN, VILLAGER = "werewolf", "seer", "guardian", "villager"
+WEREWOLF, SEER, GUARDIAN, HUNTER, VILLAGER = "werewolf", "seer", "guardian", "hunter", "villager"
 VILLAGE, WEREWOLVES = "village", "werewolves"
-TEAMS = {WEREWOLF: WEREWOLVES, SEER: VILLAGE, GUARDIAN: VILLAGE, VILLAGER: VILLAGE}
+TEAMS = {WEREWOLF: WEREWOLVES, SEER: VILLAGE, GUARDIAN: VILLAGE, HUNTER: VILLAGE, VILLAGER: VILLAGE}
 WOLVES: Mapping[int, int] = {3: 1, 4: 1, 5: 1, 6: 1, 7: 2, 8: 2, 9: 2, 10: 3, 11: 3, 12: 3}
 """Werewolves by number of players: A.1's two of seven, and about a quarter of others; three and four play reduced
 games, which are small enough to be enumerated whole."""

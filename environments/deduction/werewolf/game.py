@@ -12,6 +12,7 @@ from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.cast import (
     GUARDIAN,
+    HUNTER,
     SEER,
     TEAMS,
     VILLAGE,
@@ -22,6 +23,7 @@ from apportion.environments.deduction.werewolf.role_assignments import possible_
 from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     CHECKED,
+    FELL,
     GUARD,
     KILL,
     KILLED,
@@ -30,6 +32,7 @@ from apportion.environments.deduction.werewolf.rules import (
     PACK,
     PROPOSE,
     ROLES,
+    SHOOT,
     VOTE,
     Options,
     Result,
@@ -37,7 +40,14 @@ from apportion.environments.deduction.werewolf.rules import (
 )
 from apportion.foundation.errors import InputError
 
-_DONE = {PROPOSE: "proposed to kill", KILL: "chose to kill", CHECK: "looked at", GUARD: "protected", VOTE: "voted for"}
+_DONE = {
+    PROPOSE: "proposed to kill",
+    KILL: "chose to kill",
+    CHECK: "looked at",
+    GUARD: "protected",
+    VOTE: "voted for",
+    SHOOT: "shot",
+}
 _PACKS = {
     1: "the werewolf decides whom to kill",
     2: "the werewolf with the lower number proposes whom to kill and the other decides",
@@ -61,6 +71,7 @@ class Werewolf(Deduction):
         CHECK: "learn whether a player is a werewolf",
         GUARD: "protect a player from being killed this night",
         VOTE: "vote for one player to be out, or abstain (0)",
+        SHOOT: "shoot one player, who is out, or nobody (0)",
     }
 
     def __init__(self, options: Options | None = None, deal: Deal | None = None) -> None:
@@ -71,8 +82,12 @@ class Werewolf(Deduction):
             except ValueError as error:
                 raise InputError(f"deal: {error}") from None
             raise InputError(f"deal: {', '.join(deal)}; the roles of this game are {', '.join(self.options.roles)}")
-        if self.options.roles.count(WEREWOLF) > 2:
-            self.meanings = {**self.meanings, PROPOSE: "say to the other werewolves whom to kill; the last decides"}
+        roles = self.options.roles
+        more = (
+            {PROPOSE: "say to the other werewolves whom to kill; the last decides"} if roles.count(WEREWOLF) > 2 else {}
+        )
+        meanings = {**self.meanings, **more}
+        self.meanings = {kind: meaning for kind, meaning in meanings.items() if kind != SHOOT or HUNTER in roles}
         super().__init__(len(self.options.roles), self.options, deal)
 
     def _dealt(self, draws: Random) -> Deal:
@@ -88,7 +103,7 @@ class Werewolf(Deduction):
         self.table = self.table.copy()
 
     def _stage(self) -> Stage:
-        return Stage("day" if self.table.phase == VOTE else "night", self.table.day)
+        return Stage("day" if self._public() else "night", self.table.day)
 
     def _acting(self) -> tuple[int, ...]:
         return self.table.acting()
@@ -106,7 +121,7 @@ class Werewolf(Deduction):
         return self.table.alive if self.table.phase == VOTE else ()
 
     def _public(self) -> bool:
-        return self.table.phase == VOTE
+        return self.table.phase in (VOTE, SHOOT)
 
     def _witnesses(self, seat: int) -> tuple[int, ...]:
         return self.table.wolves if self.table.phase in (PROPOSE, KILL) else (seat,)
@@ -127,6 +142,9 @@ class Werewolf(Deduction):
             elif kind in (KILLED, OUT):
                 # What dawn shows belongs to the day.
                 self.tell(kind, _fate(result), what, stage=Stage("day", stage.round))
+            elif kind == FELL:
+                said = f"{called(int(what))} is the hunter, and may shoot one player."
+                self.tell(kind, said, what, stage=Stage("day", stage.round))
             else:
                 self.tell(kind, self._ending(), what, stage=Stage("day", stage.round))
                 self.tell(ROLES, f"The roles were: {self._roles()}.", self.deal, stage=Stage("day", stage.round))
@@ -146,14 +164,17 @@ class Werewolf(Deduction):
         night = [_PACKS[options.roles.count(WEREWOLF)]]
         night += ["the seer learns of one living player whether it is a werewolf"] * (SEER in options.roles)
         night += [f"the guardian protects {guard}, without knowing the target"] * (GUARDIAN in options.roles)
+        hunter = (
+            "The hunter, when killed or out, first shoots one player, or nobody. " if HUNTER in options.roles else ""
+        )
         count = [_counted(role, options.roles.count(role)) for role in dict.fromkeys(options.roles)]
         return (
             f"Werewolf, {len(options.roles)} players ({', '.join(count)}). Werewolves know each other; others know "
             f"their own role alone. In a night, {'; '.join(night)}. Then it is day: who was killed is told (nobody, if "
             "the target was protected), everybody alive speaks once, in the order of the numbers, and all vote at once "
             "for one other player, or abstain; votes are public. Who has most votes is out; of several who have most, "
-            f"{tie}; if all abstain, nobody. Roles of the dead are not told. The werewolves win when they are as many "
-            "as the others, the village (all others) when no werewolf is left; after day "
+            f"{tie}; if all abstain, nobody. {hunter}Roles of the dead are not told. The werewolves win when they are "
+            "as many as the others, the village (all others) when no werewolf is left; after day "
             f"{options.most_days} the werewolves have won. Whoever does nothing says nothing, abstains, confirms what "
             "is proposed, or acts on nobody."
         )

@@ -13,7 +13,7 @@ from apportion.environments.deduction.events import SPEAK, VOTE, Event
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.claims import claim_in
 from apportion.environments.deduction.werewolf.role_assignments import Deals, Floats, deals_of, fitting
-from apportion.environments.deduction.werewolf.rules import KILLED, OUT
+from apportion.environments.deduction.werewolf.rules import KILLED, OUT, SHOOT
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def weighted(table: Deals, possible: Bools, log: Floats) -> Floats:
 
 def public_of(facts: PrivateInformation) -> tuple[Event, ...]:
     """What everybody knows and a deal makes more or less probable."""
-    kinds = (SPEAK, VOTE, KILLED, OUT)
+    kinds = (SPEAK, VOTE, KILLED, OUT, SHOOT)
     return tuple([event for event in facts.events if event.kind in kinds])
 
 

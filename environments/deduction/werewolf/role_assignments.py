@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from apportion.environments.deduction.deals import Bools, Table
 from apportion.environments.deduction.events import Deal
 from apportion.environments.deduction.observation import PrivateInformation
-from apportion.environments.deduction.werewolf.cast import GUARDIAN, SEER, WEREWOLF
-from apportion.environments.deduction.werewolf.rules import CHECKED, KILL, KILLED, OUT, PACK, ROLES
+from apportion.environments.deduction.werewolf.cast import GUARDIAN, HUNTER, SEER, WEREWOLF
+from apportion.environments.deduction.werewolf.rules import CHECKED, FELL, KILL, KILLED, OUT, PACK, ROLES, SHOOT
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +33,11 @@ class Deals(Table):
     def guardian(self) -> Floats:
         """Whether a seat is the guardian [shape=(D, n)]."""
         return self.having((GUARDIAN,)).astype(float)
+
+    @cached_property
+    def hunter(self) -> Bools:
+        """Whether a seat is the hunter [shape=(D, n)]."""
+        return self.having((HUNTER,))
 
 
 @lru_cache(maxsize=16)
@@ -56,12 +61,13 @@ def fitting(facts: PrivateInformation) -> Bools:
     """The deals that a player's facts allow: what it certainly knows, whatever others say [shape=(D,)].
 
     That is its role; of a werewolf who the others are; what the seer saw; that werewolves do not kill their own; that
-    a guardian lives where whom the werewolves chose was not killed; that the game went on after each death; and at the
-    end everything.
+    a guardian lives where whom the werewolves chose was not killed; that the hunter shoots, and nobody else who dies;
+    that the game went on after each death; and at the end everything.
     """
     table = deals_of(facts.rules.roles)
     alive = set(range(1, len(facts.rules.roles) + 1))
     wolves: dict[int, bool] = {}
+    hunters: dict[int, bool] = {}
     living, guarded, chosen = [], [], 0
     for kind, data in ((event.kind, event.data) for event in facts.events):
         if kind == ROLES:
@@ -74,7 +80,11 @@ def fitting(facts: PrivateInformation) -> Bools:
             chosen = data
         elif kind == KILLED and not data and chosen:
             guarded.append([one - 1 for one in alive])
-        elif kind in (KILLED, OUT) and data:
+        elif kind == FELL:
+            hunters[data] = True
+            living.pop()  # Nobody has won before the hunter shot.
+        elif kind == SHOOT or (kind in (KILLED, OUT) and data):
+            hunters |= {data: False} if data else {}
             alive.discard(data)
             living.append([one - 1 for one in alive])
         if kind == KILLED:
@@ -84,6 +94,8 @@ def fitting(facts: PrivateInformation) -> Bools:
     fits: Bools = table.having((facts.role,))[:, facts.seat - 1]
     for seat, is_one in wolves.items():
         fits = fits & (table.wolf[:, seat - 1] == is_one)
+    for seat, is_one in hunters.items():
+        fits = fits & (table.hunter[:, seat - 1] == is_one)
     for seats in guarded:
         fits = fits & table.guardian[:, seats].any(axis=1)
     for seats in living:

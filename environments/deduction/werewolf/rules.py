@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 from apportion.environments.deduction.werewolf.cast import (
     GUARDIAN,
+    HUNTER,
     SEER,
     VILLAGE,
     WEREWOLF,
@@ -29,9 +30,10 @@ from apportion.environments.deduction.werewolf.cast import (
 
 PAPER = cast(7)
 """Appendix A.1's seven."""
-PROPOSE, KILL, CHECK, GUARD, VOTE = KINDS = ("propose", "kill", "check", "guard", "vote")
-"""Phases, each called as its act; in a night those whose player lives, in this order."""
-KILLED, OUT, CHECKED, WON = "killed", "out", "checked", "won"
+PROPOSE, KILL, CHECK, GUARD, VOTE, SHOOT = ("propose", "kill", "check", "guard", "vote", "shoot")
+"""Phases, each called as its act; in a night those whose player lives, in this order. A hunter who was killed or voted
+out shoots, before anybody has won by that."""
+KILLED, OUT, CHECKED, FELL, WON = "killed", "out", "checked", "fell", "won"
 """What comes of acts (`Result`)."""
 PACK, ROLES = "pack", "roles"
 """What else is made known: to the werewolves who they are, and at the end the deal to all."""
@@ -67,7 +69,9 @@ class Options:
 
 
 class Result(NamedTuple):
-    """What came of a step: `KILLED` or `OUT` with a seat or `NOBODY`, `CHECKED` with a seat, `WON` with a team.
+    """What came of a step: `KILLED` or `OUT` with a seat or `NOBODY`, `WON` with a team, others with a seat.
+
+    `FELL` is the hunter, who shoots next.
 
     ``more``: of `CHECKED` whether it is a werewolf, of `OUT` all who had the most votes.
     """
@@ -84,7 +88,8 @@ class Table:
     """
 
     __slots__ = (
-        "_night", "alive", "day", "guarded", "options", "phase", "proposal", "roles", "target", "winner", "wolves",
+        *("_night", "_voted", "alive", "day", "guarded", "hunter", "options", "phase", "proposal"),
+        *("roles", "target", "winner", "wolves"),
     )  # fmt: skip
 
     phase: str
@@ -94,8 +99,8 @@ class Table:
         self.options, self.roles = options, roles
         self.alive = tuple(range(1, len(roles) + 1))
         self.wolves = tuple(seat for seat in self.alive if roles[seat - 1] == WEREWOLF)
-        self.day = self.proposal = self.target = self.guarded = NOBODY
-        self.winner = ""
+        self.day = self.proposal = self.target = self.guarded = self.hunter = NOBODY
+        self.winner, self._voted = "", False
         self._fall()
 
     def copy(self) -> Table:
@@ -106,14 +111,16 @@ class Table:
         return copied
 
     def acting(self) -> tuple[int, ...]:
-        """The seats that act now: all who live when they vote, one at night, nobody at the end."""
+        """The seats that act now: all who live when they vote, one at night or to shoot, nobody at the end."""
         if self.winner:
             return ()
+        if self.phase == SHOOT:
+            return (self.hunter,)
         return self.alive if self.phase == VOTE else (self._night[0][1],)
 
     def aims(self, seat: int) -> tuple[int, ...]:
         """The seats at which one that acts may aim its act; a vote at `NOBODY` abstains."""
-        if self.phase == VOTE:
+        if self.phase in (VOTE, SHOOT):
             return (NOBODY, *[one for one in self.alive if one != seat])
         if self.phase in (PROPOSE, KILL):
             return tuple([one for one in self.alive if one not in self.wolves])
@@ -137,6 +144,8 @@ class Table:
             self.target = aim
         elif self.phase == GUARD:
             self.guarded = aim
+        elif self.phase == SHOOT:
+            return self._went_on(aim)
         elif aim:
             results.append(Result(CHECKED, aim, self.roles[aim - 1] == WEREWOLF))
         self._night = self._night[1:]
@@ -158,9 +167,8 @@ class Table:
 
     def _dawn(self) -> list[Result]:
         killed = self.target if self.target != self.guarded else NOBODY
-        self._remove(killed)
-        self.phase = VOTE
-        return [Result(KILLED, killed), *self._won()]
+        self.phase, self._voted = VOTE, False
+        return [Result(KILLED, killed), *self._died(killed)]
 
     def _vote(self, acts: Mapping[int, int], draws: Random) -> list[Result]:
         votes = Counter(aim for aim in acts.values() if aim)
@@ -169,10 +177,23 @@ class Table:
         out = first[0] if len(first) == 1 else NOBODY
         if len(first) > 1 and self.options.tie == "lot":
             out = draws.choice(first)
-        self._remove(out)
-        results = [Result(OUT, out, first), *self._won(self.day >= self.options.most_days)]
+        self._voted = True
+        return [Result(OUT, out, first), *self._died(out)]
+
+    def _died(self, seat: int) -> list[Result]:
+        if seat and self.roles[seat - 1] == HUNTER:
+            self._remove(seat)
+            self.hunter, self.phase = seat, SHOOT
+            return [Result(FELL, seat)]
+        return self._went_on(seat)
+
+    def _went_on(self, removed: int) -> list[Result]:
+        self._remove(removed)
+        results = self._won(self._voted and self.day >= self.options.most_days)
         if not self.winner:
-            self._fall()
+            self.phase = VOTE
+            if self._voted:
+                self._fall()
         return results
 
     def _remove(self, seat: int) -> None:

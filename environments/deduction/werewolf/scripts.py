@@ -29,6 +29,7 @@ from apportion.environments.deduction.werewolf.rules import (
     KILLED,
     PACK,
     PROPOSE,
+    SHOOT,
     VOTE,
 )
 from apportion.environments.environment import Action, Observation
@@ -63,7 +64,7 @@ class Claims:
 
     def aim(self, kind: str, aims: Sequence[int], facts: PrivateInformation, talk: Talk, draws: Random) -> int:
         """At whom an act is aimed."""
-        if kind == VOTE:
+        if kind in (VOTE, SHOOT):
             return self.suspect(facts, talk, draws)[0]
         seers = [seat for seat in talk.seers if seat in aims]
         if kind in (PROPOSE, KILL):
@@ -147,7 +148,7 @@ class BayesianAgent:
 
     def aim(self, kind: str, aims: Sequence[int], facts: PrivateInformation, draws: Random) -> int:
         """At whom an act is aimed."""
-        if kind == VOTE:
+        if kind in (VOTE, SHOOT):
             return self.suspect(facts, draws)[0]
         table = deals_of(facts.rules.roles)
         if kind in (PROPOSE, KILL):

@@ -8,6 +8,7 @@ from apportion.environments.actions import MOST_UNUSABLE, unusable_of
 from apportion.environments.agents.language_model import ATTEMPTS
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.avalon.rules import Options as AvalonOptions
+from apportion.environments.deduction.werewolf.cast import cast
 from apportion.environments.deduction.werewolf.game import Werewolf
 from apportion.environments.deduction.werewolf.rules import Options
 from apportion.environments.environment import Observation
@@ -18,7 +19,7 @@ from tests.environments.wrappers.doors import BLIND, REWARDS, opened, play, twin
 
 LARGER = {
     "avalon of seven": [Avalon(AvalonOptions(CASTS[-1], proposals=1))],
-    "werewolf of ten": [Werewolf(Options(players=10))],
+    "werewolf of eight": [Werewolf(Options((*cast(7), "hunter")))],
 }
 """Casts of more players, told by the same doors."""
 EVERY = [world.name for world in WORLDS]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from apportion.environments.deduction.events import called
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE, Options
+from apportion.environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, SHOOT, VOTE, Options
 from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation, Step
 
@@ -78,7 +78,7 @@ def told_by(game: Werewolf, deal: tuple[str, ...], seat: int) -> Werewolf | None
             return other
         if other.over:
             return None
-        if other.table.phase == VOTE:
+        if other.table.phase in (VOTE, SHOOT):
             if not days:
                 return None
             moves = dict(days.pop(0))
@@ -110,14 +110,14 @@ def _done(game: Werewolf) -> tuple[list[Step], dict[int, Night]]:
     again, days, nights = begun(int(game.seed), game.deal, game.options.roles), [], {1: Night({}, None, 0)}
     for moves in game.steps:
         number, phase = again.table.day, again.table.phase
-        if phase == VOTE:
+        if phase in (VOTE, SHOOT):
             days.append(moves)
             again.advance(moves)
             nights.setdefault(again.table.day, Night({}, None, 0))
             continue
         nights[number].acts[moves[0].agent, phase] = moves[0].act
         again.advance(moves)
-        if again.table.phase == VOTE:
+        if again.table.phase in (VOTE, SHOOT):
             (died,) = [e.data for e in again.events if e.kind == "killed" and e.stage.round == number]
             nights[number] = nights[number]._replace(died=died, target=again.table.target)
     return days, nights

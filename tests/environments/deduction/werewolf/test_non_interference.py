@@ -56,9 +56,11 @@ def test_another_deal_changes_no_byte(seed: int, steps: int, seat: int) -> None:
     assert not seen_otherwise
 
 
-@pytest.mark.parametrize(("players", "seed"), [(5, 1), (6, 2), (10, 4), (12, 5)])
-def test_nor_does_it_where_more_or_fewer_play(players: int, seed: int) -> None:
-    found = [compared(seed, steps, seat, 3, cast(players)) for seat in (1, players) for steps in (6, 2 * players)]
+@pytest.mark.parametrize("roles", [cast(5), cast(6), cast(10), cast(12), (*cast(5), "hunter")])
+def test_nor_does_it_in_other_casts(roles: tuple[str, ...]) -> None:
+    players = len(roles)
+    tried = [(seat, steps) for seat in (1, players) for steps in (6, 2 * players, 3 * players)]
+    found = [compared(players + steps, steps, seat, 3, roles) for seat, steps in tried]
     assert sum(deals for deals, _ in found) > 2 and not [deal for _, otherwise in found for deal in otherwise]
 
 
@@ -66,6 +68,10 @@ def test_nor_does_it_where_more_or_fewer_play(players: int, seed: int) -> None:
 def test_no_deal_that_is_possible_changes_a_byte() -> None:
     draws = Random(5)
     found = [compared(draws.randrange(10**6), draws.randrange(3, 24), draws.randrange(1, 8), None) for _ in range(60)]
+    hunted = (*cast(5), "hunter")
+    found += [
+        compared(draws.randrange(10**6), draws.randrange(9, 24), draws.randrange(1, 7), 9, hunted) for _ in range(60)
+    ]
     assert not [deal for _, seen_otherwise in found for deal in seen_otherwise]
     counts = [deals for deals, _ in found]
     assert sum(one > 1 for one in counts) > 20 and max(counts) == 180
@@ -80,9 +86,9 @@ def test_the_comparison_finds_a_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(compared(0, steps, seat, 20)[1] for steps in range(5, 12))
 
 
-@given(st.integers(0, 10**6), st.sampled_from((7, 10)))
+@given(st.integers(0, 10**6), st.sampled_from((cast(7), cast(10), (*cast(7), "hunter"))))
 @settings(max_examples=5, deadline=None)
-def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: int, players: int) -> None:
+def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: int, roles: tuple[str, ...]) -> None:
     class Marked(Werewolf):
         """Every role, secret act and secret result has a mark of its own."""
 
@@ -98,7 +104,7 @@ def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: i
             mark = "" if event.to is None else f" <<did {len(self.events)}>>"
             return event._replace(text=event.text + mark), aim
 
-    plain = played(seed, roles=cast(players))
+    plain = played(seed, roles=roles)
     game = Marked(plain.options, plain.deal)
     game.reset(seed)
     checked = set()
@@ -111,7 +117,7 @@ def test_canaries_in_every_role_and_night_result_reach_whom_they_are_for(seed: i
                     mine = any(mark in shown for mark in (f"<<told {number}>>", f"<<did {number}>>"))
                     assert mine == (seat in event.to)
                     checked.add(event.kind)
-            assert [one for one in range(1, players + 1) if f"<<role {one}>>" in shown] == [seat]
+            assert [one for one in range(1, len(roles) + 1) if f"<<role {one}>>" in shown] == [seat]
         game.advance(moves)
     public = repr(game.turns(game.steps))
     assert "<<" not in public and checked >= {"pack", "kill", "propose"}

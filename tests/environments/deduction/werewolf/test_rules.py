@@ -1,6 +1,7 @@
 """The rules alone: who acts when, what may be done, who wins; small games whole, random play against exact rates."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from apportion.environments.deduction.deals import all_deals
 from apportion.environments.deduction.werewolf.cast import (
     GUARDIAN,
+    HUNTER,
     SEER,
     VILLAGE,
     VILLAGER,
@@ -31,6 +33,7 @@ from apportion.environments.deduction.werewolf.rules import (
     OUT,
     PAPER,
     PROPOSE,
+    SHOOT,
     VOTE,
     Options,
     Table,
@@ -43,7 +46,10 @@ REDUCED = [
     (WEREWOLF, SEER, GUARDIAN),
     (WEREWOLF, SEER, GUARDIAN, VILLAGER),
     (WEREWOLF, VILLAGER, VILLAGER, VILLAGER),
+    (WEREWOLF, HUNTER, VILLAGER),
+    (WEREWOLF, GUARDIAN, HUNTER, VILLAGER),
 ]
+WITH_HUNTER = (WEREWOLF, WEREWOLF, SEER, GUARDIAN, HUNTER, VILLAGER, VILLAGER, VILLAGER)
 TIES = ("lot", "nobody")
 
 
@@ -102,7 +108,12 @@ def enumerated(options: Options, deal: tuple[str, ...]) -> tuple[Fraction, int]:
 def check_state(table: Table) -> None:
     """What holds in every state, by the rules' words."""
     wolves = [seat for seat in table.alive if table.roles[seat - 1] == WEREWOLF]
-    assert list(table.wolves) == wolves and set(table.acting()) <= set(table.alive)
+    assert list(table.wolves) == wolves
+    if table.phase == SHOOT and not table.winner:
+        assert table.acting() == (table.hunter,) and table.roles[table.hunter - 1] == HUNTER
+        assert table.hunter not in table.alive and table.aims(table.hunter) == (NOBODY, *table.alive)
+        return
+    assert set(table.acting()) <= set(table.alive)
     ended = not wolves or 2 * len(wolves) >= len(table.alive)
     if ended:
         assert table.winner == (WEREWOLVES if wolves else VILLAGE)
@@ -139,47 +150,62 @@ def nobody_out(players: int, tie: str) -> Fraction:
 
 
 @cache
-def exact(wolves: int, seer: int, guardian: int, villagers: int, days: int, tie: str) -> Fraction:
-    """The village's chance in random play at nightfall, ``days`` of them left: apart from the engine, by counts."""
-    others = seer + guardian + villagers
-    total = Fraction(0)
-    alive = wolves + others
-    saved = Fraction(guardian, alive)
-    for killed, ways in (((0, 0, 0), 0), ((1, 0, 0), seer), ((0, 1, 0), guardian), ((0, 0, 1), villagers)):
-        chance = saved if not any(killed) else (1 - saved) * Fraction(ways, others)
-        if not chance:
-            continue
-        by_day = (wolves, seer - killed[0], guardian - killed[1], villagers - killed[2])
-        total += chance * _voted(by_day, days, tie)
+def exact(left: tuple[int, ...], days: int, tie: str) -> Fraction:
+    """The village's chance in random play at nightfall, ``days`` of them left: apart from the engine, by counts.
+
+    ``left``: How many of each of `COUNTED` live.
+    """
+    wolves, alive = left[0], sum(left)
+    saved = Fraction(left[2], alive)
+    total = saved * _voted(left, days, tie)
+    for place, ways in enumerate(left[1:], 1):
+        if ways:
+            chance = (1 - saved) * Fraction(ways, alive - wolves)
+            total += chance * _dead(left, place, lambda then: _voted(then, days, tie))
     return total
 
 
-def _voted(at_dawn: tuple[int, int, int, int], days: int, tie: str) -> Fraction:
+COUNTED = (WEREWOLF, SEER, GUARDIAN, HUNTER, VILLAGER)
+Left = tuple[int, ...]
+
+
+def _dead(left: Left, place: int, then: Callable[[Left], Fraction]) -> Fraction:
+    """After somebody of a role has died, and whom a hunter shoots."""
+    left = _without(left, place)
+    if COUNTED[place] != HUNTER:
+        return then(left)
+    shots = sum(count * then(_without(left, where)) for where, count in enumerate(left) if count)
+    return (then(left) + shots) / (sum(left) + 1)
+
+
+def _without(left: Left, place: int) -> Left:
+    return tuple(number - (place == where) for where, number in enumerate(left))
+
+
+def _voted(at_dawn: Left, days: int, tie: str) -> Fraction:
     alive = sum(at_dawn)
-    if 2 * at_dawn[0] >= alive:
-        return Fraction(0)
+    if 2 * at_dawn[0] >= alive or not at_dawn[0]:
+        return Fraction(not at_dawn[0])
     none = nobody_out(alive, tie)
     total = none * _dusk(at_dawn, days, tie)
     for place, count in enumerate(at_dawn):
         if count:
-            left = tuple(number - (place == where) for where, number in enumerate(at_dawn))
-            total += (1 - none) * Fraction(count, alive) * _dusk(left, days, tie)
+            chance = (1 - none) * Fraction(count, alive)
+            total += chance * _dead(at_dawn, place, lambda then: _dusk(then, days, tie))
     return total
 
 
-def _dusk(left: tuple[int, ...], days: int, tie: str) -> Fraction:
-    wolves, seer, guardian, villagers = left
-    if not wolves:
+def _dusk(left: Left, days: int, tie: str) -> Fraction:
+    if not left[0]:
         return Fraction(1)
-    if 2 * wolves >= sum(left) or days == 1:
+    if 2 * left[0] >= sum(left) or days == 1:
         return Fraction(0)
-    return exact(wolves, seer, guardian, villagers, days - 1, tie)
+    return exact(left, days - 1, tie)
 
 
 def exact_for(options: Options) -> Fraction:
     count = Counter(options.roles)
-    parts = (count[WEREWOLF], count[SEER], count[GUARDIAN], count[VILLAGER])
-    return exact(*parts, options.most_days, options.tie)
+    return exact(tuple(count[role] for role in COUNTED), options.most_days, options.tie)
 
 
 @pytest.mark.parametrize("deals", [2, pytest.param(24, marks=pytest.mark.slow)])
@@ -217,11 +243,10 @@ def test_random_play_is_won_as_often_as_it_has_to_be(games: int, tie: Any) -> No
     assert abs(village_wins(options, games, 11) / games - rate) < 3 * sqrt(rate * (1 - rate) / games)
 
 
-@pytest.mark.parametrize(
-    ("players", "games"), [(9, 1_000), (12, 1_000), pytest.param(12, 50_000, marks=pytest.mark.slow)]
-)
-def test_so_it_is_where_more_play(players: int, games: int) -> None:
-    options = Options(players=players)
+@pytest.mark.parametrize("games", [1_000, pytest.param(50_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("roles", [cast(9), cast(12), WITH_HUNTER])
+def test_so_it_is_in_other_casts(roles: tuple[str, ...], games: int) -> None:
+    options = Options(roles)
     rate = float(exact_for(options))
     assert abs(village_wins(options, games, 12) / games - rate) < 3 * sqrt(rate * (1 - rate) / games)
 
@@ -232,7 +257,7 @@ def test_the_exact_rates_of_random_play() -> None:
 
 
 @given(
-    st.integers(5, 12).flatmap(lambda players: st.permutations(cast(players))),
+    st.sampled_from((*map(cast, range(5, 13)), WITH_HUNTER)).flatmap(st.permutations),
     st.integers(0, 10**6),
     st.sampled_from(TIES),
     st.booleans(),
@@ -244,13 +269,17 @@ def test_any_game_ends_once_and_the_dead_do_nothing(roles: list[str], seed: int,
     wins = 0
     while seats := table.acting():
         check_state(table)
-        assert not dead & set(seats) and (self_guard or table.phase != GUARD or seats[0] not in table.aims(seats[0]))
+        assert (not dead & set(seats) or table.phase == SHOOT) and (
+            self_guard or table.phase != GUARD or seats[0] not in table.aims(seats[0])
+        )
         before = table.copy()
         acts = {seat: draws.choice((table.default(), *table.aims(seat))) for seat in seats}
         results = table.do(acts, draws)
         assert state_of(before) != state_of(table) and dead <= everybody - set(table.alive)
         dead |= everybody - set(table.alive)
-        assert len(before.alive) - len(table.alive) == sum(
+        # A hunter who fell is out at once; whom he shoots is told by no result.
+        shot = before.phase == SHOOT and acts[before.hunter] != NOBODY
+        assert len(before.alive) - len(table.alive) == shot + sum(
             r.kind in (KILLED, OUT) and r.what != NOBODY for r in results
         )
         wins += sum(result.kind == "won" for result in results)
