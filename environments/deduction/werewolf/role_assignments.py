@@ -68,7 +68,9 @@ def fitting(facts: PrivateInformation) -> Bools:
     alive = set(range(1, len(facts.rules.roles) + 1))
     wolves: dict[int, bool] = {}
     hunters: dict[int, bool] = {}
-    living, guarded, chosen = [], [], 0
+    living: list[list[int]] = []
+    guarded: list[list[int]] = []
+    chosen = 0
     for kind, data in ((event.kind, event.data) for event in facts.events):
         if kind == ROLES:
             return np.array([deal == data for deal in table.deals])

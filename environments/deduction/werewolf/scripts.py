@@ -15,13 +15,12 @@ from apportion.environments.deduction.werewolf.cast import SEER, WEREWOLF
 from apportion.environments.deduction.werewolf.claims import Claim, Talk
 from apportion.environments.deduction.werewolf.posterior import (
     HABITS,
-    Floats,
-    deals_of,
     posterior,
     public_of,
     watched,
     weighted,
 )
+from apportion.environments.deduction.werewolf.role_assignments import Floats, deals_of
 from apportion.environments.deduction.werewolf.rules import (
     CHECKED,
     GUARD,

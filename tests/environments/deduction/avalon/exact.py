@@ -9,7 +9,6 @@ from math import comb
 from random import Random
 from typing import TypeVar
 
-from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     ASSASSIN,
     EVIL_ROLES,
@@ -26,6 +25,7 @@ from apportion.environments.deduction.avalon.rules import (
     Game,
     Options,
 )
+from apportion.environments.deduction.deals import all_deals
 
 Thing = TypeVar("Thing")
 

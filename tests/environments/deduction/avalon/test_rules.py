@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from apportion.environments.deduction.avalon.game import GAME
-from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL_WINS,
     GOES,
@@ -17,6 +16,7 @@ from apportion.environments.deduction.avalon.rules import (
     Options,
     RuleError,
 )
+from apportion.environments.deduction.deals import all_deals
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.avalon.exact import reckoned, reduced, walked
 from tests.environments.deduction.avalon.peer import AvalonBench, ours, table_of
