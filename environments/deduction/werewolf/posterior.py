@@ -67,7 +67,7 @@ def public_of(facts: PrivateInformation) -> tuple[Event, ...]:
     return tuple([event for event in facts.events if event.kind in kinds])
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def watched(roles: tuple[str, ...], events: tuple[Event, ...], habits: OpponentModel) -> ObservedEvidence:
     """What public events say; those before the last are looked up."""
     table = deals_of(roles)
