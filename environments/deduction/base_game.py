@@ -63,7 +63,7 @@ class Deduction(Environment):
     """
 
     teams: ClassVar[Mapping[str, str]]
-    meanings: ClassVar[Mapping[str, str]]
+    meanings: Mapping[str, str]
 
     def __init__(self, players: int, rules: Any, deal: Deal | None = None) -> None:
         self.rules, self._given = rules, deal

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -62,7 +63,7 @@ class GameKind:
 
         Raises InputError: no such option, one twice, or a value that it cannot have.
         """
-        defaults = {field.name: field.default for field in fields(self.options)}
+        defaults = {name: one.default for name, one in signature(self.options).parameters.items()}
         names = list(defaults)
         values: dict[str, Any] = {}
         for text in given:

@@ -13,6 +13,7 @@ from itertools import combinations
 from random import Random
 from typing import ClassVar
 
+from apportion.environments.deduction.avalon.cast import EVIL_ROLES, NAMES, Deal, seen_by
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
     FAIL,
@@ -23,31 +24,28 @@ from apportion.environments.deduction.avalon.observation import (
     PROPOSE,
     REJECT,
     RESULT,
-    ROLES,
     SHOT,
     WENT,
     night_in_words,
     players_in_words,
     possible_deals,
+    role_in_words,
     rules_in_words,
 )
-from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL,
-    EVIL_ROLES,
     GOOD,
-    MERLIN,
     OVER,
     QUEST,
     REJECTIONS,
     TEAM,
     VOTE,
-    Deal,
     Game,
     Options,
 )
 from apportion.environments.deduction.avalon.rules import SHOT as LAST
 from apportion.environments.deduction.base_game import Deduction
+from apportion.environments.deduction.deals import all_deals
 from apportion.environments.deduction.events import Aim, Stage
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
@@ -68,11 +66,11 @@ class Avalon(Deduction):
     """
 
     kind: ClassVar[str] = "avalon"
-    teams: ClassVar[Mapping[str, str]] = {role: EVIL if role in EVIL_ROLES else GOOD for role in ROLES}
-    meanings: ClassVar[Mapping[str, str]] = MEANINGS
+    teams: ClassVar[Mapping[str, str]] = {role: EVIL if role in EVIL_ROLES else GOOD for role in NAMES}
+    meanings: Mapping[str, str] = MEANINGS
 
     def __init__(self, rules: Options = _FIVE, deal: Deal | None = None) -> None:
-        if deal is not None and tuple(deal) not in all_deals(rules.roles):
+        if deal is not None and sorted(deal) != sorted(rules.roles):
             raise InputError(f"avalon: {', '.join(deal)} is no order of the roles {', '.join(rules.roles)}")
         super().__init__(len(rules.roles), rules, deal)
 
@@ -94,7 +92,7 @@ class Avalon(Deduction):
 
     def role_in_words(self, seat: int) -> str:
         """The seat and its role."""
-        return f"You are Player {seat}. {ROLES[self.deal[seat - 1]]}"
+        return f"You are Player {seat}. {role_in_words(self.deal[seat - 1], self.rules.roles)}"
 
     @staticmethod
     def words(kind: str, aim: Aim) -> str:
@@ -120,10 +118,11 @@ class Avalon(Deduction):
     def _open(self) -> None:
         self.game = Game(self.rules, self.deal, self._first)
         self._at = Stage(NIGHT)
-        evil = _from_one(sorted(self.game.evil))
         for seat, role in enumerate(self.deal, 1):
-            if role == MERLIN or role in EVIL_ROLES:
-                self.tell(NIGHT, night_in_words(seat, role, evil), evil, (seat,))
+            seen = seen_by(self.deal, seat - 1)
+            if seen is not None:
+                seats = _from_one(sorted(seen))
+                self.tell(NIGHT, night_in_words(seat, role, seats), seats, (seat,))
         self._arrive()
         self.tell(LEAD, self._leads())
 
@@ -166,7 +165,8 @@ class Avalon(Deduction):
             return PROPOSE, _from_one(sorted(following[: game.size]))
         if game.phase in (VOTE, QUEST):
             return (REJECT if game.phase == VOTE else PASS), None
-        return NAME, next(one for one in following if one not in game.evil) + 1
+        known = seen_by(self.deal, seat - 1) or ()
+        return NAME, next(one for one in following if one not in known) + 1
 
     def _do(self, acts: Mapping[int, tuple[str, Aim]]) -> None:
         done, game = self.game.phase, self.game
@@ -209,8 +209,9 @@ class Avalon(Deduction):
     def _went(self, fails: int) -> str:
         game: Game = self.game
         passed, failed = game.passed, game.failed
+        lost = fails >= self.rules.fails(passed + failed - 1)
         cards = f"{len(game.team) - fails} let quest {passed + failed} pass and {fails} failed it"
-        so_far = f"it {'failed' if fails else 'passed'}. So far {passed} passed and {failed} failed"
+        so_far = f"it {'failed' if lost else 'passed'}. So far {passed} passed and {failed} failed"
         if game.phase == OVER:
             return f"{cards}: {so_far}: evil wins."
         if game.phase == LAST:

@@ -1,8 +1,9 @@
 """The exact posterior over the deals, for a player who holds others to have certain habits.
 
-Logic alone leaves 24 deals to a Servant, 2 to Merlin and 3 to an evil player (`deals`), and a failed quest takes some
-away. How likely each of the rest is follows from what was proposed and voted and from how often quests failed, by the
-rule of Bayes, summed over every deal: nothing is sampled. What the player has done itself says nothing to it.
+Logic alone leaves of five players' 24 deals to a Servant, 2 to Merlin and 3 to an evil player (`role_assignments`), and
+a failed quest takes some away. How likely each of the rest is follows from what was proposed and voted and from how
+often quests failed, by the rule of Bayes, summed over every deal: nothing is sampled. What the player has done itself
+says nothing to it. Who knows nobody to be evil, as a Servant or Percival, has no habits.
 
 The habits are assumptions of ours, not measurements; they say who tends to what and by how much.
 """
@@ -10,11 +11,18 @@ The habits are assumptions of ours, not measurements; they say who tends to what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import comb
 
-from apportion.environments.deduction.avalon.rules import EVIL_ROLES, MERLIN, SERVANT, Deal
+import numpy as np
+from numpy.typing import NDArray
+
+from apportion.environments.deduction.avalon.cast import HOLD_EVIL, MERLIN, Deal
+from apportion.environments.deduction.avalon.role_assignments import Evidence, numbers_of, table_of
+from apportion.environments.deduction.deals import Bools
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,7 @@ class OpponentModel:
 
     ``fails``: An evil member fails the quest. ``merlin``, ``evil``: Merlin votes for a team of good players and against
     any other; an evil player the other way round. ``proposes``: Merlin proposes good players alone, an evil leader a
-    team with an evil one in it, where there are such teams.
+    team with an evil one in it, where there are such teams. Everybody holds for evil whom they know to be.
     """
 
     fails: float = 0.8
@@ -37,87 +45,94 @@ class Round:
     """A proposal and what came of it, on seats from 0.
 
     ``leader``: Who proposed. ``team``: Who was to go. ``votes``: By seat; None: not yet. ``fails``: Cards that failed
-    the quest; None: it was not played.
+    the quest; None: it was not played. ``own``: How many of them were the card of the player who asks.
     """
 
     leader: int
     team: tuple[int, ...]
     votes: tuple[bool, ...] | None = None
     fails: int | None = None
+    own: int = 0
+
+    def others_fails(self, seat: int) -> tuple[tuple[int, ...], int]:
+        """Who else than a seat went, and how many of their cards failed the quest that was played."""
+        return tuple(one for one in self.team if one != seat), (self.fails or 0) - self.own
 
 
 HABITS = OpponentModel()
 
 
-def posterior(
-    deals: Sequence[Deal], rounds: Sequence[Round], seat: int, habits: OpponentModel = HABITS
-) -> tuple[float, ...]:
+def posterior(roles: Deal, known: Evidence, rounds: tuple[Round, ...], habits: OpponentModel = HABITS) -> Floats:
     """How probable each deal is to a player.
 
-    ``deals``: Those that fit what the player knows for certain, equally likely before anything was done. ``rounds``:
-    Everything public so far. ``seat``: The player's, from 0; its own proposals and votes say nothing to it. ``habits``:
-    Of the others. Returns: In the order of the deals; they add up to 1.
+    ``roles``: That are dealt. ``known``: What the player knows for certain; the deals that fit it were equally likely
+    before anything was done. ``rounds``: Everything public so far; the player's own proposals, votes and cards say
+    nothing to it. ``habits``: Of the others. Returns: In the order of `all_deals`, 0 where a deal does not fit
+    [shape=(D,)].
     """
-    weights = []
-    for deal in deals:
-        weight = 1.0
-        for one in rounds:
-            weight *= _likelihood(deal, one, seat, habits)
-        weights.append(weight)
-    total = sum(weights)
-    return tuple(weight / total for weight in weights)
+    numbers, chances = numbers_of(roles, known), np.zeros(len(table_of(roles).deals))
+    weights = _weights(roles, rounds, known.seat, habits)[numbers]
+    # Sums go in the order of the deals, so that players who are alike have chances that are.
+    chances[numbers] = weights / np.cumsum(weights)[-1]
+    return chances
 
 
-def evil_chances(deals: Sequence[Deal], probabilities: Sequence[float]) -> tuple[float, ...]:
+def evil_chances(roles: Deal, probabilities: Floats) -> tuple[float, ...]:
     """By seat, how probable it is that its player is evil."""
-    return _chances(deals, probabilities, EVIL_ROLES)
+    return _chances(probabilities, table_of(roles).evil)
 
 
-def merlin_chances(deals: Sequence[Deal], probabilities: Sequence[float]) -> tuple[float, ...]:
+def merlin_chances(roles: Deal, probabilities: Floats) -> tuple[float, ...]:
     """By seat, how probable it is that its player is Merlin."""
-    return _chances(deals, probabilities, frozenset((MERLIN,)))
+    return _chances(probabilities, table_of(roles).having((MERLIN,)))
 
 
-def clean_chance(deals: Sequence[Deal], probabilities: Sequence[float], team: Sequence[int]) -> float:
-    """How probable it is that nobody of a team is evil."""
-    return sum(one for deal, one in zip(deals, probabilities, strict=True) if _evil_in(deal, team) == 0)
+def clean_chances(roles: Deal, probabilities: Floats, teams: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
+    """By team, how probable it is that nobody of it is evil."""
+    bits = 1 << np.arange(len(roles))
+    evil = np.bincount(table_of(roles).evil @ bits, probabilities, 1 << len(roles))
+    sets = np.arange(len(evil))
+    return {team: float(evil[sets & bits[list(team)].sum() == 0].sum()) for team in teams}
 
 
-def _chances(deals: Sequence[Deal], probabilities: Sequence[float], roles: frozenset[str]) -> tuple[float, ...]:
-    chances = [0.0] * len(deals[0])
-    for deal, one in zip(deals, probabilities, strict=True):
-        for seat, role in enumerate(deal):
-            if role in roles:
-                chances[seat] += one
-    return tuple(chances)
+def _chances(probabilities: Floats, seats: Bools) -> tuple[float, ...]:
+    return tuple((probabilities[:, None] * seats).sum(axis=0).tolist())
 
 
-def _evil_in(deal: Deal, team: Sequence[int]) -> int:
-    return sum(deal[seat] in EVIL_ROLES for seat in team)
+@lru_cache(maxsize=64)
+def _weights(roles: Deal, rounds: tuple[Round, ...], seat: int, habits: OpponentModel) -> Floats:
+    """How likely every deal makes what others than a seat did; rounds before the last are looked up [shape=(D,)]."""
+    if not rounds:
+        return np.ones(len(table_of(roles).deals))
+    *before, last = rounds
+    own = (seat + 1, *([0] if last.leader == seat else []))
+    chances: Floats = np.delete(_likelihood(roles, replace(last, fails=None, own=0), habits), own, axis=1).prod(axis=1)
+    if last.fails is not None:
+        others, fails = last.others_fails(seat)
+        worth = [
+            comb(of, fails) * habits.fails**fails * (1 - habits.fails) ** (of - fails) for of in range(len(others) + 1)
+        ]
+        chances = chances * np.array(worth)[table_of(roles).evil[:, others].sum(axis=1)]
+    return _weights(roles, tuple(before), seat, habits) * chances
 
 
-@lru_cache(maxsize=1 << 16)
-def _likelihood(deal: Deal, one: Round, seat: int, habits: OpponentModel) -> float:
-    evil = _evil_in(deal, one.team)
-    chance = 1.0 if one.leader == seat else _of_proposal(deal, one, evil > 0, habits)
-    for voter, approves in enumerate(one.votes or ()):
-        if voter != seat and deal[voter] != SERVANT:
-            # Merlin is for clean teams, evil players are for the others.
-            for_it = (deal[voter] == MERLIN) == (evil == 0)
-            likely = habits.merlin if deal[voter] == MERLIN else habits.evil
-            chance *= likely if approves == for_it else 1 - likely
-    if one.fails is not None:
-        chance *= comb(evil, one.fails) * habits.fails**one.fails * (1 - habits.fails) ** (evil - one.fails)
-    return chance
-
-
-def _of_proposal(deal: Deal, one: Round, tainted: bool, habits: OpponentModel) -> float:
-    """That the leader proposes this very team."""
-    players, size = len(deal), len(one.team)
-    every = comb(players, size)
-    clean = comb(players - _evil_in(deal, range(players)), size)
-    role = deal[one.leader]
-    if role == SERVANT or clean in (0, every):
-        return 1 / every
-    wanted = tainted == (role != MERLIN)
-    return (habits.proposes if wanted else 1 - habits.proposes) / (every - clean if tainted else clean)
+@lru_cache(maxsize=4)
+def _likelihood(roles: Deal, one: Round, habits: OpponentModel) -> Floats:
+    """How likely every deal makes the proposal and each seat's vote [shape=(D, 1 + n)]."""
+    table, players, every = table_of(roles), len(roles), comb(len(roles), len(one.team))
+    chances = np.ones((len(table.deals), players + 1))
+    chances[:, 0] = 1 / every
+    for role in HOLD_EVIL.keys() & set(roles):
+        # Merlin is for clean teams, evil players are for the others, as far as they know.
+        has, known = table.having((role,)), table.having(HOLD_EVIL[role])
+        tainted = known[:, one.team].any(axis=1)
+        wanted = tainted != (role == MERLIN)
+        clean = comb(players - int(known[0].sum()), len(one.team))
+        if clean:
+            share = np.where(wanted, habits.proposes, 1 - habits.proposes) / np.where(tainted, every - clean, clean)
+            chances[:, 0] = np.where(has[:, one.leader], share, chances[:, 0])
+        if one.votes is not None:
+            likely = habits.merlin if role == MERLIN else habits.evil
+            voted = np.where(wanted[:, None] == one.votes, likely, 1 - likely)
+            chances[:, 1:] = np.where(has, voted, chances[:, 1:])
+    return chances

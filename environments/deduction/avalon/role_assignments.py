@@ -1,31 +1,18 @@
-"""Who may have which role: all deals, and those that fit what a player knows, by rules of logic alone.
+"""Who may have which role: all deals as arrays, and those that fit what a player knows, by rules of logic alone.
 
-Nothing here asks the engine: a deal fits what was seen at night (`seen_by`), quests with so many fails, and a shot.
+Nothing here asks the engine: a deal fits what was seen at night (`cast.SEES`), quests with so many fails, and a shot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import permutations
+from functools import cached_property, lru_cache
 
-from apportion.environments.deduction.avalon.rules import ASSASSIN, EVIL_ROLES, MERLIN, Deal, evil_seats
+import numpy as np
+from numpy.typing import NDArray
 
-
-@lru_cache(maxsize=64)
-def all_deals(roles: Deal) -> tuple[Deal, ...]:
-    """Every deal of these roles once, in order; 60 of the five players' (5! / 2!).
-
-    >>> len(all_deals(("merlin", "servant", "servant", "minion", "assassin")))
-    60
-    """
-    return tuple(sorted(set(permutations(roles))))
-
-
-def seen_by(deal: Deal, seat: int) -> frozenset[int] | None:
-    """The evil seats, as a player sees them at night: Merlin and evil players do; None: the player sees nothing."""
-    return evil_seats(deal) if deal[seat] == MERLIN or deal[seat] in EVIL_ROLES else None
+from apportion.environments.deduction.avalon.cast import ASSASSIN, EVIL_ROLES, MERLIN, SEES, Deal
+from apportion.environments.deduction.deals import Bools, Table
 
 
 @dataclass(frozen=True)
@@ -41,8 +28,8 @@ class AssassinationResult:
 class Evidence:
     """What a player knows for certain.
 
-    ``seat``: The player's. ``role``: Their own. ``seen``: The evil seats, where they see them at night. ``quests``:
-    Quests so far: who went, and how many cards failed it. ``shot``: The last one.
+    ``seat``: The player's. ``role``: Their own. ``seen``: The seats that they see at night (`cast.seen_by`).
+    ``quests``: Quests so far: who else went, and how many of their cards failed it. ``shot``: The last one.
     """
 
     seat: int
@@ -51,17 +38,39 @@ class Evidence:
     quests: tuple[tuple[tuple[int, ...], int], ...] = ()
     shot: AssassinationResult | None = None
 
-    def fits(self, deal: Deal) -> bool:
-        """Whether a deal can be the true one: good players fail no quest, so that each fail is an evil member's."""
-        return (
-            deal[self.seat] == self.role
-            and seen_by(deal, self.seat) == self.seen
-            and all(fails <= sum(deal[one] in EVIL_ROLES for one in team) for team, fails in self.quests)
-            and (self.shot is None or _fits_shot(deal, self.shot))
-        )
+
+class Deals(Table):
+    """All deals as arrays; of ten players there are up to 151,200."""
+
+    @cached_property
+    def evil(self) -> Bools:
+        """Which seats are evil [shape=(D, n)]."""
+        return self.having(EVIL_ROLES)
 
 
-def fitting(roles: Deal, evidence: Evidence) -> tuple[Deal, ...]:
+@lru_cache(maxsize=16)
+def table_of(roles: Deal) -> Deals:
+    """The deals of these roles as arrays."""
+    return Deals(roles)
+
+
+@lru_cache(maxsize=256)
+def numbers_of(roles: Deal, known: Evidence) -> NDArray[np.intp]:
+    """The places in `all_deals` of those that fit what a player knows; each fail of a quest is an evil player's."""
+    table = table_of(roles)
+    fits: Bools = table.having((known.role,))[:, known.seat]
+    if known.role in SEES:
+        seen = [seat in (known.seen or ()) for seat in range(len(roles))]
+        fits = fits & (table.having(SEES[known.role]) == seen).all(axis=1)
+    for team, fails in known.quests:
+        fits = fits & (table.evil[:, team].sum(axis=1) >= fails)
+    if known.shot is not None:
+        merlin = table.having((MERLIN,))[:, known.shot.target]
+        fits = fits & table.having((ASSASSIN,))[:, known.shot.assassin] & (merlin == known.shot.hit)
+    return np.flatnonzero(fits)
+
+
+def fitting(roles: Deal, known: Evidence) -> tuple[Deal, ...]:
     """The deals that fit what a player knows, in the order of `all_deals`.
 
     >>> roles = ("merlin", "servant", "servant", "minion", "assassin")
@@ -69,24 +78,10 @@ def fitting(roles: Deal, evidence: Evidence) -> tuple[Deal, ...]:
     ...     ("servant", None), ("merlin", frozenset({1, 2})), ("minion", frozenset({0, 3})))]
     [24, 2, 3]
     """
-    return _fitting(roles, evidence)
+    return tuple(table_of(roles).deals[one] for one in numbers_of(roles, known))
 
 
-@lru_cache(maxsize=4096)
-def _fitting(roles: Deal, evidence: Evidence) -> tuple[Deal, ...]:
-    return tuple(deal for deal in all_deals(roles) if evidence.fits(deal))
-
-
-def suspicion(deals: Iterable[Deal], players: int) -> tuple[float, ...]:
-    """By seat, the share of the deals in which it is evil; no deal: all 0."""
-    counted = [0] * players
-    total = 0
-    for deal in deals:
-        total += 1
-        for seat in evil_seats(deal):
-            counted[seat] += 1
-    return tuple(count / max(total, 1) for count in counted)
-
-
-def _fits_shot(deal: Deal, shot: AssassinationResult) -> bool:
-    return deal[shot.assassin] == ASSASSIN and (deal[shot.target] == MERLIN) == shot.hit
+def suspicion(roles: Deal, known: Evidence) -> tuple[float, ...]:
+    """By seat, the share of the deals that fit in which it is evil; no deal: all 0."""
+    evil = table_of(roles).evil[numbers_of(roles, known)]
+    return tuple((evil.sum(axis=0) / max(len(evil), 1)).tolist())

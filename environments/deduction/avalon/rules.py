@@ -8,8 +8,8 @@ names the one player who may be Merlin, once. Good wins if that is not Merlin.
                     here                                    sources that say it, and another
 ==================  ======================================  =======================================================
 players, roles      5: Merlin, 2 Servants, Minion,          A.2 and Figure 13; AvalonBench deals the same to five
-                    Assassin
-sizes of the teams  2, 3, 2, 3, 3                           the tabletop game and AvalonBench. A.2 says none; in
+                    Assassin; 6 to 10 by `cast`             the tabletop game
+sizes of the teams  2, 3, 2, 3, 3; of others by `cast`      the tabletop game and AvalonBench. A.2 says none; in
                                                             Figure 13 three go on the third quest: a slip
 who leads first     drawn with the deal                     the tabletop game; A.2 does not say
 the leader          moves on after every proposal,          A.2 ("rotates sequentially") and AvalonBench. In
@@ -19,36 +19,34 @@ the fifth team      goes, however it is voted on            A.2 and AvalonBench.
                                                             where evil wins when it is rejected
 who may fail        evil alone                              the tabletop game; A.2 leaves it open, and
                                                             AvalonBench's engine takes any card
-a quest fails       by one card                             A.2 ("if any player votes to fail")
+a quest fails       by one card; the fourth from seven      A.2 ("if any player votes to fail"); the tabletop game
+                    players on by two
 the last shot       one, at anybody but oneself             A.2 and the tabletop game; AvalonBench lets the
                                                             Assassin name himself, which loses as well
 ==================  ======================================  =======================================================
 
-A.2 says that evil players know each other's "roles but not specific roles": here they know who is evil (`deals`).
+A.2 says that evil players know each other's "roles but not specific roles": here they know who is evil (`cast`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import InitVar, dataclass, fields
 from functools import cached_property, lru_cache
 
+from apportion.environments.deduction.avalon import cast
+from apportion.environments.deduction.avalon.cast import ASSASSIN, EVIL_ROLES, MERLIN, MINION, NAMES, SERVANT, Deal
 from apportion.foundation.errors import InputError, UnitError
 
-MERLIN, SERVANT, MINION, ASSASSIN = "merlin", "servant", "minion", "assassin"
-EVIL_ROLES = frozenset((MINION, ASSASSIN))
 GOOD, EVIL = "good", "evil"
 TEAM, VOTE, QUEST, SHOT, OVER = "team", "vote", "quest", "shot", "over"
 """What is decided next: who goes, whether they go, how the quest ends, who is named as Merlin; nothing."""
 GOES, EVIL_WINS = "goes", "evil-wins"
 QUESTS_FAILED, REJECTIONS, MERLIN_FOUND, MERLIN_HIDDEN = "quests failed", "rejections", "merlin found", "merlin hidden"
 """How it ended; good wins by the last alone."""
-FEWEST, MOST = 3, 5
-"""Players: five (A.2), or fewer in games that are small enough to be enumerated whole."""
+FEWEST, MOST = 3, max(cast.EVIL)
+"""Players: five (A.2) or more, or fewer in games that are small enough to be enumerated whole."""
 MOST_PROPOSALS = 5
-
-Deal = tuple[str, ...]
-"""Who has which role, by seat."""
 
 
 class RuleError(UnitError):
@@ -59,19 +57,28 @@ class RuleError(UnitError):
 class Options:
     """What is played. The module's table says where each choice comes from.
 
-    ``roles``: All that are dealt, 3 to 5: one Merlin and one Assassin, fewer evil than good. ``sizes``: Members of the
-    team of each quest, in order; 1, 3 or 5 quests. More than half of them decide the game. ``last_team``: What the last
-    proposal of a quest is: `GOES`, however it is voted on, or `EVIL_WINS` when it is rejected. ``proposals``: Of teams
-    for one quest at most; 1 to 5. Raises InputError: No such game: too many players, two Merlins, as many evil as good,
-    a team of more than there are.
+    ``roles``: All that are dealt, 3 to 10: one Merlin and one Assassin, of the others but Servants and Minions one at
+    most, fewer evil than good, from six on as many as `cast.EVIL` says; none: `cast.cast`. ``sizes``: Members of the
+    team of each quest, in order; 1, 3 or 5 quests, none: `cast.team_sizes`. More than half of them decide the game.
+    ``last_team``: What the last proposal of a quest is: `GOES`, however it is voted on, or `EVIL_WINS` when it is
+    rejected. ``proposals``: Of teams for one quest at most; 1 to 5. ``players``: How many play, in place of ``roles``
+    (5). Raises InputError: No such game: too many players, two Merlins, as many evil as good, a team of more than there
+    are.
     """
 
-    roles: Deal = (MERLIN, SERVANT, SERVANT, MINION, ASSASSIN)
-    sizes: tuple[int, ...] = (2, 3, 2, 3, 3)
+    roles: Deal = ()
+    sizes: tuple[int, ...] = ()
     last_team: str = GOES
     proposals: int = 5
+    players: InitVar[int | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, players: int | None) -> None:
+        if players not in (None, *cast.EVIL) or (self.roles and players not in (None, len(self.roles))):
+            dealt = f", and {len(self.roles)} roles are dealt" if self.roles else ""
+            raise InputError(f"avalon: players = {players}; {min(cast.EVIL)} to {MOST} play{dealt}")
+        # What is not said is filled in, so that logs say it.
+        object.__setattr__(self, "roles", self.roles or cast.cast(players or 5))
+        object.__setattr__(self, "sizes", self.sizes or cast.team_sizes(len(self.roles)))
         problem = self._problem()
         if problem:
             said = ", ".join(f"{one.name} = {getattr(self, one.name)!r}" for one in fields(self))
@@ -79,15 +86,18 @@ class Options:
 
     def _problem(self) -> str | None:
         players, evil = len(self.roles), sum(role in EVIL_ROLES for role in self.roles)
-        unknown = set(self.roles) - {MERLIN, SERVANT, *EVIL_ROLES}
+        unknown, twice = set(self.roles) - set(NAMES), {one for one in self.roles if self.roles.count(one) > 1}
         if not FEWEST <= players <= MOST:
-            return f"{players} players; {MOST} play, {FEWEST} or {MOST - 1} a reduced game"
+            return (
+                f"{players} players; {min(cast.EVIL)} to {MOST} play, {FEWEST} or {min(cast.EVIL) - 1} a reduced game"
+            )
         if unknown:
-            return f"no role {', '.join(sorted(unknown))}; there are {MERLIN}, {SERVANT}, {MINION}, {ASSASSIN}"
-        if self.roles.count(MERLIN) != 1 or self.roles.count(ASSASSIN) != 1:
-            return "one Merlin and one Assassin are dealt, no more and no fewer"
-        if 2 * evil >= players:
-            return f"{evil} evil of {players}; good players outnumber evil ones"
+            return f"no role {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}"
+        if not {MERLIN, ASSASSIN} <= set(self.roles) or not twice <= {SERVANT, MINION}:
+            return f"one Merlin and one Assassin are dealt, and of all but {SERVANT} and {MINION} one at most"
+        if 2 * evil >= players or (players > min(cast.EVIL) and evil != cast.EVIL[players]):
+            table = ", ".join(f"{count} of {of}" for of, count in cast.EVIL.items())
+            return f"{evil} evil of {players}; good players outnumber evil ones, and evil are {table} players"
         if len(self.sizes) not in (1, 3, 5) or not all(1 <= size <= players for size in self.sizes):
             return "1, 3 or 5 quests are needed, each for a team of one to all players"
         if self.last_team not in (GOES, EVIL_WINS):
@@ -98,6 +108,10 @@ class Options:
     def decisive(self) -> int:
         """Quests by which a side has won them."""
         return len(self.sizes) // 2 + 1
+
+    def fails(self, quest: int) -> int:
+        """Cards by which a quest, from 0, fails."""
+        return 1 + (quest == 3 and len(self.roles) >= cast.TWO_FAILS_FROM)
 
 
 TABLETOP = Options(last_team=EVIL_WINS)
@@ -113,10 +127,9 @@ def evil_seats(deal: Deal) -> frozenset[int]:
 class Game:
     """One game; `phase` says what is decided next, and the method of that name decides it.
 
-    ``options``: What is played. ``deal``: The roles by seat, an order of ``options.roles``; is not checked here
-    (`deals.all_deals` has them all). ``leader``: The seat that proposes first. ``rejected``: Teams of this quest that
-    were rejected so far. ``passed``, ``failed``: Quests. ``winner``, ``ending``: The team that has won, and how; None
-    until it is over.
+    ``options``: What is played. ``deal``: The roles by seat, an order of ``options.roles``; is not checked
+    here. ``leader``: The seat that proposes first. ``rejected``: Teams of this quest that were rejected so far.
+    ``passed``, ``failed``: Quests. ``winner``, ``ending``: The team that has won, and how; None until it is over.
 
     >>> game = Game(Options(), ("merlin", "servant", "minion", "assassin", "servant"), leader=0)
     >>> game.propose((0, 1))
@@ -230,7 +243,7 @@ class Game:
                 self.check_card(seat, one)
                 fails += 1
         self.phase = TEAM
-        if fails:
+        if fails >= self.options.fails(self.number):
             self.failed += 1
             if self.failed == self.options.decisive:
                 self._end(EVIL, QUESTS_FAILED)

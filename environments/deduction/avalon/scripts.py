@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import ClassVar
 
+from apportion.environments.deduction.avalon.cast import SERVANT
 from apportion.environments.deduction.avalon.claims import Claim, all_claims_in, claims_in
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
@@ -15,12 +17,20 @@ from apportion.environments.deduction.avalon.observation import (
     PASS,
     PROPOSE,
     REJECT,
+    WENT,
     evidence_of,
     rounds_of,
 )
-from apportion.environments.deduction.avalon.posterior import clean_chance, evil_chances, merlin_chances, posterior
-from apportion.environments.deduction.avalon.role_assignments import Evidence, fitting, suspicion
-from apportion.environments.deduction.avalon.rules import EVIL, SERVANT
+from apportion.environments.deduction.avalon.posterior import (
+    Floats,
+    Round,
+    clean_chances,
+    evil_chances,
+    merlin_chances,
+    posterior,
+)
+from apportion.environments.deduction.avalon.role_assignments import Evidence, numbers_of, suspicion
+from apportion.environments.deduction.avalon.rules import EVIL
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.environment import Action, Observation
@@ -72,8 +82,10 @@ class Script(ABC):
         """Whom the Assassin names."""
 
     def fails(self, facts: PrivateInformation, team: Sequence[int]) -> bool:
-        """Whether an evil player fails a quest: it does, but where another evil one of a lower seat is there to."""
-        return min(_evil(facts) & set(team)) == facts.seat - 1
+        """Whether an evil player fails a quest: it does, but where enough evil ones of lower seats are there to."""
+        lower = sum(seat < facts.seat - 1 for seat in _evil(facts) & set(team))
+        played = sum(event.kind == WENT for event in facts.events)
+        return bool(lower < facts.rules.fails(played))
 
 
 class Claims(Script):
@@ -146,9 +158,8 @@ class Bayesian(Script):
         if facts.team == EVIL:
             good = [seat for seat in others if seat not in _evil(facts)]
             return [mine, *_fewest(good, _as_a_servant(facts), view, size - 1)]
-        chances = _posterior(facts)
         teams = [(mine, *rest) for rest in combinations(others, size - 1)]
-        worth = {team: clean_chance(facts.deals, chances, team) for team in teams}
+        worth = clean_chances(facts.rules.roles, _posterior(facts), teams)
         best = max(worth.values())
         return view.draws.choice([team for team in teams if worth[team] > best - 1e-9])
 
@@ -156,21 +167,20 @@ class Bayesian(Script):
         """Good: the team is nearly as probably clean as the best one. Evil: an evil player goes."""
         if facts.team == EVIL:
             return bool(_evil(facts) & set(team))
-        chances = _posterior(facts)
-        every = combinations(range(len(facts.alive)), len(team))
-        best = max(clean_chance(facts.deals, chances, one) for one in every)
-        return clean_chance(facts.deals, chances, team) >= CONTENT * best
+        every = list(combinations(range(len(facts.alive)), len(team)))
+        worth = clean_chances(facts.rules.roles, _posterior(facts), every)
+        return worth[tuple(team)] >= CONTENT * max(worth.values())
 
     def target(self, facts: PrivateInformation, view: Observation) -> int:
         """The most probable Merlin."""
-        chances = merlin_chances(facts.deals, _posterior(facts))
+        chances = merlin_chances(facts.rules.roles, _posterior(facts))
         return _most([seat for seat in range(len(chances)) if seat != facts.seat - 1], chances, view)
 
 
 def heard_suspicion(facts: PrivateInformation) -> list[float]:
     """By seat, how far a player who listens suspects it: by logic, and by what was claimed."""
     mine = facts.seat - 1
-    logic = suspicion(facts.deals, len(facts.alive))
+    logic = suspicion(facts.rules.roles, evidence_of(facts))
     suspected = list(logic)
     for seat, claim in claims_in(facts.events):
         if seat - 1 == mine:
@@ -184,29 +194,31 @@ def heard_suspicion(facts: PrivateInformation) -> list[float]:
 
 
 def _evil(facts: PrivateInformation) -> frozenset[int]:
-    """Whom a player who sees them at night knows to be evil."""
-    return evidence_of(facts).seen or frozenset()
+    """Whom an evil player knows to be evil."""
+    return frozenset((facts.seat - 1, *(evidence_of(facts).seen or ())))
 
 
-def _servant_deals(facts: PrivateInformation) -> Sequence[tuple[str, ...]]:
-    known = evidence_of(facts)
-    return fitting(facts.rules.roles, Evidence(known.seat, SERVANT, None, known.quests))
+def _servant(facts: PrivateInformation) -> tuple[Evidence, tuple[Round, ...]]:
+    """What a Servant in this seat would know, who fails no quest, and the rounds as they would take them."""
+    rounds = tuple(replace(one, own=0) for one in rounds_of(facts))
+    quests = tuple(one.others_fails(facts.seat - 1) for one in rounds if one.fails is not None)
+    return Evidence(facts.seat - 1, SERVANT, None, quests), rounds
 
 
 def _public(facts: PrivateInformation) -> Sequence[float]:
     """How far a Servant in this seat would suspect each, by logic; nobody where that is impossible."""
-    return suspicion(_servant_deals(facts), len(facts.alive))
+    return suspicion(facts.rules.roles, _servant(facts)[0])
 
 
 def _as_a_servant(facts: PrivateInformation) -> Sequence[float]:
-    deals = _servant_deals(facts)
-    if not deals:  # The quests that failed cannot be without this evil player.
+    roles, (known, rounds) = facts.rules.roles, _servant(facts)
+    if not len(numbers_of(roles, known)):  # The quests that failed cannot be without this evil player.
         return (0.0,) * len(facts.alive)
-    return evil_chances(deals, posterior(deals, rounds_of(facts), facts.seat - 1))
+    return evil_chances(roles, posterior(roles, known, rounds))
 
 
-def _posterior(facts: PrivateInformation) -> Sequence[float]:
-    return posterior(facts.deals, rounds_of(facts), facts.seat - 1)
+def _posterior(facts: PrivateInformation) -> Floats:
+    return posterior(facts.rules.roles, evidence_of(facts), rounds_of(facts))
 
 
 def _most(seats: Sequence[int], worth: Sequence[float], view: Observation) -> int:

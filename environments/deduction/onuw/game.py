@@ -66,7 +66,7 @@ class OneNight(Deduction):
 
     kind: ClassVar[str] = "onuw"
     teams: ClassVar[Mapping[str, str]] = {role: team_of(role) for role in ROLES}
-    meanings: ClassVar[Mapping[str, str]] = MEANINGS
+    meanings: Mapping[str, str] = MEANINGS
 
     def __init__(self, rules: Options | None = None, deal: Deal | None = None) -> None:
         if deal is not None:

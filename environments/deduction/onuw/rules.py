@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 from typing import NamedTuple
 
+from apportion.environments.deduction.deals import all_deals as orders
 from apportion.foundation.errors import InputError
 
 PLAYERS = 5
@@ -197,7 +198,7 @@ def all_deals() -> tuple[Deal, ...]:
     >>> len(all_deals())
     1800
     """
-    return tuple(sorted({deal for deal in permutations(CARDS) if WEREWOLF in deal[:PLAYERS]}))
+    return tuple(deal for deal in orders(CARDS) if WEREWOLF in deal[:PLAYERS])
 
 
 def nights_of(deal: Deal) -> Iterator[World]:

@@ -14,8 +14,8 @@ from apportion.environments.deduction.events import SPEAK, VOTE, called
 from apportion.environments.deduction.observation import PrivateInformation
 
 _SEER = re.compile(r"\bI(?:'m| am) the seer\b", re.IGNORECASE)
-_RESULT = re.compile(r"\bPlayer (\d) is (not a|no|a) werewolf\b", re.IGNORECASE)
-_SUSPECT = re.compile(r"\b(?:I suspect|I vote for|vote out) Player (\d)\b", re.IGNORECASE)
+_RESULT = re.compile(r"\bPlayer (\d{1,2}) is (not a|no|a) werewolf\b", re.IGNORECASE)
+_SUSPECT = re.compile(r"\b(?:I suspect|I vote for|vote out) Player (\d{1,2})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,21 @@ from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Aim, Deal, Stage, called
 from apportion.environments.deduction.games import GameKind, roster_of
 from apportion.environments.deduction.observation import PrivateInformation
+from apportion.environments.deduction.werewolf.cast import (
+    GUARDIAN,
+    HUNTER,
+    SEER,
+    TEAMS,
+    VILLAGE,
+    WEREWOLF,
+    check_roles,
+)
 from apportion.environments.deduction.werewolf.role_assignments import possible_deals
 from apportion.environments.deduction.werewolf.rules import (
     CHECK,
     CHECKED,
+    FELL,
     GUARD,
-    GUARDIAN,
     KILL,
     KILLED,
     NOBODY,
@@ -23,19 +32,27 @@ from apportion.environments.deduction.werewolf.rules import (
     PACK,
     PROPOSE,
     ROLES,
-    SEER,
-    TEAMS,
-    VILLAGE,
+    SHOOT,
     VOTE,
-    WEREWOLF,
     Options,
     Result,
     Table,
-    check_roles,
 )
 from apportion.foundation.errors import InputError
 
-_DONE = {PROPOSE: "proposed to kill", KILL: "chose to kill", CHECK: "looked at", GUARD: "protected", VOTE: "voted for"}
+_DONE = {
+    PROPOSE: "proposed to kill",
+    KILL: "chose to kill",
+    CHECK: "looked at",
+    GUARD: "protected",
+    VOTE: "voted for",
+    SHOOT: "shot",
+}
+_PACKS = {
+    1: "the werewolf decides whom to kill",
+    2: "the werewolf with the lower number proposes whom to kill and the other decides",
+    3: "the werewolves propose, in the order of their numbers, whom to kill, and the last of them decides",
+}
 _NOT_DONE = {PROPOSE: "proposed nobody", KILL: "chose to kill nobody", VOTE: "abstained"}
 
 
@@ -48,12 +65,13 @@ class Werewolf(Deduction):
 
     kind: ClassVar[str] = "werewolf"
     teams: ClassVar[Mapping[str, str]] = TEAMS
-    meanings: ClassVar[Mapping[str, str]] = {
+    meanings: Mapping[str, str] = {
         PROPOSE: "say to the other werewolf whom to kill; it decides",
         KILL: "decide whom the werewolves kill this night",
         CHECK: "learn whether a player is a werewolf",
         GUARD: "protect a player from being killed this night",
         VOTE: "vote for one player to be out, or abstain (0)",
+        SHOOT: "shoot one player, who is out, or nobody (0)",
     }
 
     def __init__(self, options: Options | None = None, deal: Deal | None = None) -> None:
@@ -64,6 +82,12 @@ class Werewolf(Deduction):
             except ValueError as error:
                 raise InputError(f"deal: {error}") from None
             raise InputError(f"deal: {', '.join(deal)}; the roles of this game are {', '.join(self.options.roles)}")
+        roles = self.options.roles
+        more = (
+            {PROPOSE: "say to the other werewolves whom to kill; the last decides"} if roles.count(WEREWOLF) > 2 else {}
+        )
+        meanings = {**self.meanings, **more}
+        self.meanings = {kind: meaning for kind, meaning in meanings.items() if kind != SHOOT or HUNTER in roles}
         super().__init__(len(self.options.roles), self.options, deal)
 
     def _dealt(self, draws: Random) -> Deal:
@@ -79,7 +103,7 @@ class Werewolf(Deduction):
         self.table = self.table.copy()
 
     def _stage(self) -> Stage:
-        return Stage("day" if self.table.phase == VOTE else "night", self.table.day)
+        return Stage("day" if self._public() else "night", self.table.day)
 
     def _acting(self) -> tuple[int, ...]:
         return self.table.acting()
@@ -97,7 +121,7 @@ class Werewolf(Deduction):
         return self.table.alive if self.table.phase == VOTE else ()
 
     def _public(self) -> bool:
-        return self.table.phase == VOTE
+        return self.table.phase in (VOTE, SHOOT)
 
     def _witnesses(self, seat: int) -> tuple[int, ...]:
         return self.table.wolves if self.table.phase in (PROPOSE, KILL) else (seat,)
@@ -118,6 +142,9 @@ class Werewolf(Deduction):
             elif kind in (KILLED, OUT):
                 # What dawn shows belongs to the day.
                 self.tell(kind, _fate(result), what, stage=Stage("day", stage.round))
+            elif kind == FELL:
+                said = f"{called(int(what))} is the hunter, and may shoot one player."
+                self.tell(kind, said, what, stage=Stage("day", stage.round))
             else:
                 self.tell(kind, self._ending(), what, stage=Stage("day", stage.round))
                 self.tell(ROLES, f"The roles were: {self._roles()}.", self.deal, stage=Stage("day", stage.round))
@@ -134,19 +161,20 @@ class Werewolf(Deduction):
         options = self.options
         tie = "one of them, drawn by lot, is out" if options.tie == "lot" else "nobody is out"
         guard = "a living player, itself included" if options.self_guard else "another living player"
-        two = options.roles.count(WEREWOLF) == 2
-        wolves = "the werewolf with the lower number proposes whom to kill and the other decides" if two else ""
-        night = [wolves or "the werewolf decides whom to kill"]
+        night = [_PACKS[options.roles.count(WEREWOLF)]]
         night += ["the seer learns of one living player whether it is a werewolf"] * (SEER in options.roles)
         night += [f"the guardian protects {guard}, without knowing the target"] * (GUARDIAN in options.roles)
+        hunter = (
+            "The hunter, when killed or out, first shoots one player, or nobody. " if HUNTER in options.roles else ""
+        )
         count = [_counted(role, options.roles.count(role)) for role in dict.fromkeys(options.roles)]
         return (
             f"Werewolf, {len(options.roles)} players ({', '.join(count)}). Werewolves know each other; others know "
             f"their own role alone. In a night, {'; '.join(night)}. Then it is day: who was killed is told (nobody, if "
             "the target was protected), everybody alive speaks once, in the order of the numbers, and all vote at once "
             "for one other player, or abstain; votes are public. Who has most votes is out; of several who have most, "
-            f"{tie}; if all abstain, nobody. Roles of the dead are not told. The werewolves win when they are as many "
-            "as the others, the village (all others) when no werewolf is left; after day "
+            f"{tie}; if all abstain, nobody. {hunter}Roles of the dead are not told. The werewolves win when they are "
+            "as many as the others, the village (all others) when no werewolf is left; after day "
             f"{options.most_days} the werewolves have won. Whoever does nothing says nothing, abstains, confirms what "
             "is proposed, or acts on nobody."
         )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from apportion.environments.deduction.events import SPEAK, VOTE, Deal, Event
+from apportion.environments.deduction.deals import Bools
+from apportion.environments.deduction.events import SPEAK, VOTE, Event
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.werewolf.claims import claim_in
-from apportion.environments.deduction.werewolf.role_assignments import all_deals
-from apportion.environments.deduction.werewolf.rules import GUARDIAN, KILLED, OUT, SEER, WEREWOLF
-
-Floats = NDArray[np.float64]
+from apportion.environments.deduction.werewolf.role_assignments import Deals, Floats, deals_of, fitting
+from apportion.environments.deduction.werewolf.rules import KILLED, OUT, SHOOT
 
 
 @dataclass(frozen=True)
@@ -41,42 +38,6 @@ class OpponentModel:
 HABITS = OpponentModel()
 
 
-@dataclass(frozen=True)
-class Deals:
-    """All deals as arrays: D deals of n seats."""
-
-    deals: tuple[Deal, ...]
-
-    @cached_property
-    def index(self) -> dict[Deal, int]:
-        """By deal its number."""
-        return {deal: number for number, deal in enumerate(self.deals)}
-
-    @cached_property
-    def wolf(self) -> Floats:
-        """Whether a seat is a werewolf [shape=(D, n)]."""
-        return self._having(WEREWOLF)
-
-    @cached_property
-    def seer(self) -> Floats:
-        """Whether a seat is the seer [shape=(D, n)]."""
-        return self._having(SEER)
-
-    @cached_property
-    def guardian(self) -> Floats:
-        """Whether a seat is the guardian [shape=(D, n)]."""
-        return self._having(GUARDIAN)
-
-    def _having(self, role: str) -> Floats:
-        return np.array([[one == role for one in deal] for deal in self.deals], np.float64)
-
-
-@lru_cache(maxsize=16)
-def deals_of(roles: tuple[str, ...]) -> Deals:
-    """The deals of these roles."""
-    return Deals(all_deals(roles))
-
-
 class ObservedEvidence(NamedTuple):
     """What public events say: log-likelihood of each deal [shape=(D,)], who lives, who claims to be the seer."""
 
@@ -88,12 +49,12 @@ class ObservedEvidence(NamedTuple):
 def posterior(facts: PrivateInformation, habits: OpponentModel = HABITS) -> Floats:
     """The probability of every deal of `deals_of`, 0 where the facts rule it out [shape=(D,)]."""
     table = deals_of(facts.rules.roles)
-    return weighted(table, facts.deals, watched(facts.rules.roles, public_of(facts), habits).log)
+    return weighted(table, fitting(facts), watched(facts.rules.roles, public_of(facts), habits).log)
 
 
-def weighted(table: Deals, possible: Iterable[Deal], log: Floats) -> Floats:
+def weighted(table: Deals, possible: Bools, log: Floats) -> Floats:
     """The normed weights of the possible ones of the deals."""
-    numbers = [table.index[deal] for deal in possible]
+    numbers = np.flatnonzero(possible)
     weights = np.zeros(len(table.deals))
     weights[numbers] = np.exp(log[numbers] - log[numbers].max())
     normed: Floats = weights / weights.sum()
@@ -102,11 +63,11 @@ def weighted(table: Deals, possible: Iterable[Deal], log: Floats) -> Floats:
 
 def public_of(facts: PrivateInformation) -> tuple[Event, ...]:
     """What everybody knows and a deal makes more or less probable."""
-    kinds = (SPEAK, VOTE, KILLED, OUT)
+    kinds = (SPEAK, VOTE, KILLED, OUT, SHOOT)
     return tuple([event for event in facts.events if event.kind in kinds])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def watched(roles: tuple[str, ...], events: tuple[Event, ...], habits: OpponentModel) -> ObservedEvidence:
     """What public events say; those before the last are looked up."""
     table = deals_of(roles)

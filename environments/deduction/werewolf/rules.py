@@ -12,20 +12,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from random import Random
 from typing import Literal, NamedTuple
 
-WEREWOLF, SEER, GUARDIAN, VILLAGER = "werewolf", "seer", "guardian", "villager"
-VILLAGE, WEREWOLVES = "village", "werewolves"
-TEAMS = {WEREWOLF: WEREWOLVES, SEER: VILLAGE, GUARDIAN: VILLAGE, VILLAGER: VILLAGE}
-PAPER = (WEREWOLF, WEREWOLF, SEER, GUARDIAN, VILLAGER, VILLAGER, VILLAGER)
+from apportion.environments.deduction.werewolf.cast import (
+    GUARDIAN,
+    HUNTER,
+    SEER,
+    VILLAGE,
+    WEREWOLF,
+    WEREWOLVES,
+    WOLVES,
+    cast,
+    check_roles,
+)
+
+PAPER = cast(7)
 """Appendix A.1's seven."""
-REDUCED = (3, 4)
-"""Players of games that are small enough to be enumerated whole."""
-PROPOSE, KILL, CHECK, GUARD, VOTE = KINDS = ("propose", "kill", "check", "guard", "vote")
-"""Phases, each called as its act; in a night those whose player lives, in this order."""
-KILLED, OUT, CHECKED, WON = "killed", "out", "checked", "won"
+PROPOSE, KILL, CHECK, GUARD, VOTE, SHOOT = ("propose", "kill", "check", "guard", "vote", "shoot")
+"""Phases, each called as its act; in a night those whose player lives, in this order. A hunter who was killed or voted
+out shoots, before anybody has won by that."""
+KILLED, OUT, CHECKED, FELL, WON = "killed", "out", "checked", "fell", "won"
 """What comes of acts (`Result`)."""
 PACK, ROLES = "pack", "roles"
 """What else is made known: to the werewolves who they are, and at the end the deal to all."""
@@ -36,45 +44,34 @@ NOBODY = 0
 class Options:
     """What sources of the rules differ in, or do not say.
 
-    ``roles``: `PAPER` (A.1), or for a reduced game of three or four: one werewolf, at most one seer and one guardian.
-    ``tie``: Of several who have the most votes: one drawn by lot is out (A.1), or nobody (Figure 12). ``self_guard``:
-    Whether the guardian may protect itself (A.1: it may). ``most_days``: Days after which the werewolves have won,
-    undetected; ours, since nobody need ever be out by A.1. Raises ValueError: Another number of players, roles that
+    ``roles``: All that are dealt (`check_roles`); none: `cast`. ``tie``: Of several who have the most votes: one drawn
+    by lot is out (A.1), or nobody (Figure 12). ``self_guard``: Whether the guardian may protect itself (A.1: it may).
+    ``most_days``: Days after which the werewolves have won, undetected; ours, since nobody need ever be out by A.1.
+    ``players``: How many play, in place of ``roles`` (7). Raises ValueError: Another number of players, roles that
     there are not, two seers, or no day.
     """
 
-    roles: tuple[str, ...] = PAPER
+    roles: tuple[str, ...] = ()
     tie: Literal["lot", "nobody"] = "lot"
     self_guard: bool = True
     most_days: int = 20
+    players: InitVar[int | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, players: int | None) -> None:
         if self.most_days < 1:
             raise ValueError(f"most_days = {self.most_days}: one at least")
+        if players not in (None, *WOLVES) or (self.roles and players not in (None, len(self.roles))):
+            dealt = f", and {len(self.roles)} roles are dealt" if self.roles else ""
+            raise ValueError(f"players = {players}: {min(WOLVES)} to {max(WOLVES)} play{dealt}")
+        # What is not said is filled in, so that logs say it.
+        object.__setattr__(self, "roles", self.roles or cast(players or 7))
         check_roles(self.roles)
 
 
-def check_roles(roles: tuple[str, ...]) -> None:
-    """Hold roles to the game; raises ValueError, which says what they have to be."""
-    count = Counter(roles)
-    if count == Counter(PAPER):
-        return
-    reduced = (
-        len(roles) in REDUCED
-        and count[WEREWOLF] == 1
-        and max(count[SEER], count[GUARDIAN]) <= 1
-        and set(roles) <= set(PAPER)
-    )
-    if not reduced:
-        raise ValueError(
-            f"{len(roles)} players ({', '.join(f'{times} {role}' for role, times in count.items())}): the game has 7 "
-            "(2 werewolf, 1 seer, 1 guardian, 3 villager), a reduced one 3 or 4 (1 werewolf, at most 1 seer and 1 "
-            "guardian, villagers)"
-        )
-
-
 class Result(NamedTuple):
-    """What came of a step: `KILLED` or `OUT` with a seat or `NOBODY`, `CHECKED` with a seat, `WON` with a team.
+    """What came of a step: `KILLED` or `OUT` with a seat or `NOBODY`, `WON` with a team, others with a seat.
+
+    `FELL` is the hunter, who shoots next.
 
     ``more``: of `CHECKED` whether it is a werewolf, of `OUT` all who had the most votes.
     """
@@ -91,7 +88,8 @@ class Table:
     """
 
     __slots__ = (
-        "_night", "alive", "day", "guarded", "options", "phase", "proposal", "roles", "target", "winner", "wolves",
+        *("_night", "_voted", "alive", "day", "guarded", "hunter", "options", "phase", "proposal"),
+        *("roles", "target", "winner", "wolves"),
     )  # fmt: skip
 
     phase: str
@@ -101,8 +99,8 @@ class Table:
         self.options, self.roles = options, roles
         self.alive = tuple(range(1, len(roles) + 1))
         self.wolves = tuple(seat for seat in self.alive if roles[seat - 1] == WEREWOLF)
-        self.day = self.proposal = self.target = self.guarded = NOBODY
-        self.winner = ""
+        self.day = self.proposal = self.target = self.guarded = self.hunter = NOBODY
+        self.winner, self._voted = "", False
         self._fall()
 
     def copy(self) -> Table:
@@ -113,14 +111,16 @@ class Table:
         return copied
 
     def acting(self) -> tuple[int, ...]:
-        """The seats that act now: all who live when they vote, one at night, nobody at the end."""
+        """The seats that act now: all who live when they vote, one at night or to shoot, nobody at the end."""
         if self.winner:
             return ()
+        if self.phase == SHOOT:
+            return (self.hunter,)
         return self.alive if self.phase == VOTE else (self._night[0][1],)
 
     def aims(self, seat: int) -> tuple[int, ...]:
         """The seats at which one that acts may aim its act; a vote at `NOBODY` abstains."""
-        if self.phase == VOTE:
+        if self.phase in (VOTE, SHOOT):
             return (NOBODY, *[one for one in self.alive if one != seat])
         if self.phase in (PROPOSE, KILL):
             return tuple([one for one in self.alive if one not in self.wolves])
@@ -130,7 +130,7 @@ class Table:
 
     def default(self) -> int:
         """What somebody who does nothing is taken to do: abstains, confirms what is proposed, or acts on nobody."""
-        return self.proposal if self.phase == KILL else NOBODY
+        return self.proposal if self.phase in (PROPOSE, KILL) else NOBODY
 
     def do(self, acts: Mapping[int, int], draws: Random) -> list[Result]:
         """Do what every seat that acts does, by seat at whom; ``draws`` is asked for the lot alone."""
@@ -144,6 +144,8 @@ class Table:
             self.target = aim
         elif self.phase == GUARD:
             self.guarded = aim
+        elif self.phase == SHOOT:
+            return self._went_on(aim)
         elif aim:
             results.append(Result(CHECKED, aim, self.roles[aim - 1] == WEREWOLF))
         self._night = self._night[1:]
@@ -156,8 +158,8 @@ class Table:
         """A night begins: the werewolves act, then the seer, then the guardian."""
         self.day += 1
         self.proposal = self.target = self.guarded = NOBODY
-        # The lower of two proposes, the other decides; one alone decides.
-        night = list(zip((PROPOSE, KILL)[-len(self.wolves) :], self.wolves, strict=True))
+        # The last decides, after all others have proposed.
+        night = [*[(PROPOSE, seat) for seat in self.wolves[:-1]], (KILL, self.wolves[-1])]
         night += [(CHECK, seat) for seat in self.alive if self.roles[seat - 1] == SEER]
         night += [(GUARD, seat) for seat in self.alive if self.roles[seat - 1] == GUARDIAN]
         self._night = tuple(night)
@@ -165,9 +167,8 @@ class Table:
 
     def _dawn(self) -> list[Result]:
         killed = self.target if self.target != self.guarded else NOBODY
-        self._remove(killed)
-        self.phase = VOTE
-        return [Result(KILLED, killed), *self._won()]
+        self.phase, self._voted = VOTE, False
+        return [Result(KILLED, killed), *self._died(killed)]
 
     def _vote(self, acts: Mapping[int, int], draws: Random) -> list[Result]:
         votes = Counter(aim for aim in acts.values() if aim)
@@ -176,10 +177,23 @@ class Table:
         out = first[0] if len(first) == 1 else NOBODY
         if len(first) > 1 and self.options.tie == "lot":
             out = draws.choice(first)
-        self._remove(out)
-        results = [Result(OUT, out, first), *self._won(self.day >= self.options.most_days)]
+        self._voted = True
+        return [Result(OUT, out, first), *self._died(out)]
+
+    def _died(self, seat: int) -> list[Result]:
+        if seat and self.roles[seat - 1] == HUNTER:
+            self._remove(seat)
+            self.hunter, self.phase = seat, SHOOT
+            return [Result(FELL, seat)]
+        return self._went_on(seat)
+
+    def _went_on(self, removed: int) -> list[Result]:
+        self._remove(removed)
+        results = self._won(self._voted and self.day >= self.options.most_days)
         if not self.winner:
-            self._fall()
+            self.phase = VOTE
+            if self._voted:
+                self._fall()
         return results
 
     def _remove(self, seat: int) -> None:

@@ -11,16 +11,16 @@ import numpy as np
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import SMALL_TALK, aimed
+from apportion.environments.deduction.werewolf.cast import SEER, WEREWOLF
 from apportion.environments.deduction.werewolf.claims import Claim, Talk
 from apportion.environments.deduction.werewolf.posterior import (
     HABITS,
-    Floats,
-    deals_of,
     posterior,
     public_of,
     watched,
     weighted,
 )
+from apportion.environments.deduction.werewolf.role_assignments import Floats, deals_of
 from apportion.environments.deduction.werewolf.rules import (
     CHECKED,
     GUARD,
@@ -28,9 +28,8 @@ from apportion.environments.deduction.werewolf.rules import (
     KILLED,
     PACK,
     PROPOSE,
-    SEER,
+    SHOOT,
     VOTE,
-    WEREWOLF,
 )
 from apportion.environments.environment import Action, Observation
 
@@ -64,7 +63,7 @@ class Claims:
 
     def aim(self, kind: str, aims: Sequence[int], facts: PrivateInformation, talk: Talk, draws: Random) -> int:
         """At whom an act is aimed."""
-        if kind == VOTE:
+        if kind in (VOTE, SHOOT):
             return self.suspect(facts, talk, draws)[0]
         seers = [seat for seat in talk.seers if seat in aims]
         if kind in (PROPOSE, KILL):
@@ -148,7 +147,7 @@ class BayesianAgent:
 
     def aim(self, kind: str, aims: Sequence[int], facts: PrivateInformation, draws: Random) -> int:
         """At whom an act is aimed."""
-        if kind == VOTE:
+        if kind in (VOTE, SHOOT):
             return self.suspect(facts, draws)[0]
         table = deals_of(facts.rules.roles)
         if kind in (PROPOSE, KILL):
@@ -173,7 +172,7 @@ def _of_all(facts: PrivateInformation) -> Floats:
     """What everybody knows, whoever one is."""
     roles = facts.rules.roles
     table = deals_of(roles)
-    return weighted(table, table.deals, watched(roles, public_of(facts), HABITS).log)
+    return weighted(table, np.ones(len(table.deals), bool), watched(roles, public_of(facts), HABITS).log)
 
 
 def _most(seats: Sequence[int], values: Floats, draws: Random) -> int:

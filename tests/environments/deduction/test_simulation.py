@@ -23,10 +23,18 @@ from apportion.llm_client.model_spec import ModelSpec
 from tests.environments.deduction.toy import MOLE
 from tests.environments.models import nobody
 
+CASTS = (
+    ("avalon", "roles=merlin,percival,servant,servant,morgana,oberon,assassin"),
+    ("werewolf", "roles=werewolf,werewolf,seer,guardian,hunter,villager,villager,villager"),
+)
 
-@pytest.mark.parametrize("kind", GAMES.names())
-def test_a_game_is_a_session_that_can_be_played_on(kind: str, tmp_path: Path) -> None:
-    choice = DeductionChoice(game_called(kind), ("random",), games=4, seed=4)
+
+@pytest.mark.parametrize(
+    ("kind", "rules"), [*((kind, ()) for kind in GAMES.names()), *((k, (one,)) for k, one in CASTS)]
+)
+def test_a_game_is_a_session_that_can_be_played_on(kind: str, rules: tuple[str, ...], tmp_path: Path) -> None:
+    game = game_called(kind)
+    choice = DeductionChoice(game, ("random",), games=4, seed=4, rules=game.options_of(rules))
     report = write_corpus(choice, tmp_path / "c")
     assert not report.problems and report.rows["sessions"] == 4
     corpus = Corpus.open(tmp_path / "c")

@@ -27,7 +27,7 @@ class Mole(Deduction):
 
     kind: ClassVar[str] = "mole"
     teams: ClassVar[Mapping[str, str]] = {"mole": "mole", "cat": "others", "dog": "others"}
-    meanings: ClassVar[Mapping[str, str]] = {PEEK: "see the role of one player", VOTE: "say who is the mole, or nobody"}
+    meanings: Mapping[str, str] = {PEEK: "see the role of one player", VOTE: "say who is the mole, or nobody"}
 
     def __init__(self, rules: MoleRules | None = None, deal: Deal | None = None) -> None:
         super().__init__(3, rules or MoleRules(), deal)

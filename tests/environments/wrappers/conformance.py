@@ -6,18 +6,29 @@ import pytest
 
 from apportion.environments.actions import MOST_UNUSABLE, unusable_of
 from apportion.environments.agents.language_model import ATTEMPTS
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.rules import Options as AvalonOptions
+from apportion.environments.deduction.werewolf.cast import cast
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rules import Options
 from apportion.environments.environment import Observation
 from apportion.environments.worlds import WORLDS
 from apportion.environments.wrappers.world_tasks import world_tasks
+from tests.environments.deduction.avalon.plays import CASTS
 from tests.environments.wrappers.doors import BLIND, REWARDS, opened, play, twins
 
+LARGER = {
+    "avalon of seven": [Avalon(AvalonOptions(CASTS[-1], proposals=1))],
+    "werewolf of eight": [Werewolf(Options((*cast(7), "hunter")))],
+}
+"""Casts of more players, told by the same doors."""
 EVERY = [world.name for world in WORLDS]
 
 
 def reaches_every_kind(name: str, world: str, least: int, most: int) -> Counter[str]:
     """Random play does each kind of act in some seat, ends, and is never refused; says how often."""
     done: Counter[str] = Counter()
-    tasks = world_tasks(world).environments
+    tasks = LARGER.get(world) or world_tasks(world).environments
     door = opened(name, world, tasks=tasks)
     for seed in range(most):
         if seed >= least and set(done) >= set(tasks[0].kinds):

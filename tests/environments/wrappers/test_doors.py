@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("pettingzoo", reason="the extra pettingzoo is not installed")
 
-from tests.environments.wrappers.conformance import TESTS, every_world, reaches_every_kind
+from tests.environments.wrappers.conformance import EVERY, LARGER, TESTS, every_world, reaches_every_kind
 
 every_door = pytest.mark.parametrize("door", ["tool", "gymnasium", "pettingzoo"])
 
@@ -17,7 +17,7 @@ def test_it_conforms(test, door, world):
 
 
 @every_door
-@every_world
+@pytest.mark.parametrize("world", [*EVERY, *LARGER])
 def test_random_play_reaches_every_kind_of_act(door, world):
     reaches_every_kind(door, world, 10, 400)
 

@@ -51,9 +51,12 @@ def begun(world, seed=3, most=1.0, credit=None, **given):
     return partner, starts, contexts, agents[0]
 
 
-@pytest.mark.parametrize("world", NAMES)
-def test_a_policy_that_says_what_a_script_does_plays_its_episode_and_is_paid_what_the_rules_say(world) -> None:
-    partner, starts, contexts, script = begun(world)
+CASTS = (("avalon", ("players=7", "proposals=1", "sizes=2")), ("werewolf", ("players=9", "most_days=1")))
+
+
+@pytest.mark.parametrize(("world", "rules"), [*((name, ()) for name in NAMES), *CASTS])
+def test_a_policy_that_says_what_a_script_does_plays_its_episode_and_is_paid_what_the_rules_say(world, rules) -> None:
+    partner, starts, contexts, script = begun(world, **({"rules": rules} if rules else {}))
     for start, context in zip(starts, contexts, strict=True):
         replies, read = [], " ".join(message.text for message in context.messages)
         game = partner._kept[start.name, ()].game

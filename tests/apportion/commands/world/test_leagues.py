@@ -65,6 +65,15 @@ def test_a_league_is_a_corpus_with_tables(tmp_path, capsys):
     assert run("table", str(out), "--by", "m") == 2 and "leave it out" in capsys.readouterr().err
 
 
+def test_a_league_of_a_larger_cast(tmp_path, capsys):
+    rules = ("--rule", "roles=merlin,percival,servant,servant,morgana,mordred,assassin")
+    assert run("avalon", str(tmp_path / "league"), "--agents", "claims,random", "--matches", "6", *rules) == 0
+    told = capsys.readouterr().out
+    assert "avalon: 6 matches of 6 deals" in told and "Team good" in told
+    assert run("avalon", str(tmp_path / "other"), "--agents", "claims", "--rule", "players=11") == 2
+    assert "players = 11; 5 to 10 play" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_another_pool_has_the_same_deals_and_team_against_team_has_them_for_every_pair(tmp_path):
     with serving(OpenAIServer(answer=plays)) as server:

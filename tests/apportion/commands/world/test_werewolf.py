@@ -8,7 +8,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import simulate
 from apportion.environments.deduction.games import game_called
-from apportion.environments.deduction.werewolf.rules import SEER
+from apportion.environments.deduction.werewolf.cast import SEER
 from apportion.environments.environment import Action, AgentAction, Observation
 from apportion.environments.episode_log import LOG, read_log
 from apportion.environments.human_play.deduction import PersonPlays

@@ -9,7 +9,6 @@ from math import comb
 from random import Random
 from typing import TypeVar
 
-from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     ASSASSIN,
     EVIL_ROLES,
@@ -26,6 +25,7 @@ from apportion.environments.deduction.avalon.rules import (
     Game,
     Options,
 )
+from apportion.environments.deduction.deals import all_deals
 
 Thing = TypeVar("Thing")
 
@@ -132,13 +132,15 @@ def reckoned(options: Options) -> tuple[Counter[str], dict[str, Fraction]]:
         return proposals * approving + rejected * ways, rejected * lost, share + (1 - share) * probable
 
     @cache
-    def cards(size: int) -> tuple[Fraction, Fraction, Fraction]:
+    def cards(size: int, needed: int) -> tuple[Fraction, Fraction, Fraction]:
         """A team that goes, on average over all: ways to pass and to fail, and how probable passing is."""
         teams_with = [comb(evil, k) * comb(players - evil, size - k) for k in range(size + 1)]
         every = comb(players, size)
+        let = [sum(comb(k, fails) for fails in range(needed)) for k in range(size + 1)]
         ways = Fraction(sum(n * 2**k for k, n in enumerate(teams_with)), every)
-        passing = sum((Fraction(n, every) / 2**k for k, n in enumerate(teams_with)), Fraction(0))
-        return Fraction(1), ways - 1, passing
+        to_pass = Fraction(sum(n * let[k] for k, n in enumerate(teams_with)), every)
+        passing = sum((Fraction(n * let[k], every) / 2**k for k, n in enumerate(teams_with)), Fraction(0))
+        return to_pass, ways - to_pass, passing
 
     def on(passed: int, failed: int) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
         if failed == decisive:
@@ -151,7 +153,7 @@ def reckoned(options: Options) -> tuple[Counter[str], dict[str, Fraction]]:
             )
         size = options.sizes[passed + failed]
         ways, lost, going = goes(size, options.proposals)
-        to_pass, to_fail, passing = cards(size)
+        to_pass, to_fail, passing = cards(size, 2 if passed + failed == 3 and players > 6 else 1)
         one, two = on(passed + 1, failed), on(passed, failed + 1)
         counted: Counter[str] = Counter()
         probable: Counter[str] = Counter()

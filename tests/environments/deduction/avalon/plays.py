@@ -9,6 +9,30 @@ from apportion.environments.deduction.events import SPEAK
 from apportion.environments.environment import Action, Step
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
+CASTS = (
+    Options().roles,
+    ("merlin", "percival", "servant", "morgana", "assassin"),
+    ("merlin", "percival", "servant", "mordred", "assassin"),
+    ("merlin", "servant", "servant", "oberon", "assassin"),
+    ("merlin", "percival", "servant", "servant", "morgana", "oberon", "assassin"),
+)
+LARGEST = ("merlin", "percival", *["servant"] * 4, "morgana", "mordred", "oberon", "assassin")
+EVIL = ("minion", "assassin", "morgana", "mordred", "oberon")
+
+
+def held_evil(deal: tuple[str, ...], seat: int) -> set[int]:
+    """Whom a player knows to be evil from the beginning, by the words of the tabletop game's rules."""
+    hidden = {"merlin": "mordred", "oberon": "", **dict.fromkeys(EVIL[:4], "oberon")}.get(deal[seat])
+    if hidden is None or deal[seat] == "oberon":
+        return {seat} if deal[seat] == "oberon" else set()
+    return {one for one, role in enumerate(deal) if role in EVIL and role != hidden}
+
+
+def shown(deal: tuple[str, ...], seat: int) -> set[int] | None:
+    """Whose seats a player is shown at night."""
+    if deal[seat] == "percival":
+        return {one for one, role in enumerate(deal) if role in ("merlin", "morgana")}
+    return None if deal[seat] == "oberon" else held_evil(deal, seat) or None
 
 
 def any_act(game: Avalon, name: str, draws: Random, silent: float = 0.1) -> Action:

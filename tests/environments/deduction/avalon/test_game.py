@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apportion.environments.deduction.avalon.game import Avalon
-from apportion.environments.deduction.avalon.rules import EVIL_WINS, Options
+from apportion.environments.deduction.avalon.rules import EVIL_WINS, GOES
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.environment import Action, InvalidActionError
 from apportion.foundation.errors import InputError
-from tests.environments.deduction.avalon.plays import DEAL, begun, some_game, until
+from tests.environments.deduction.avalon.plays import CASTS, DEAL, begun, some_game, until
 
 FIVE = [f"Player {seat}" for seat in range(1, 6)]
 
@@ -107,10 +107,21 @@ def test_whoever_does_nothing_does_what_the_rules_name_and_it_is_counted() -> No
         assert [number for what, number in counted.items() if phase in what] == [times]
 
 
+def test_a_silent_assassin_names_whoever_is_next_and_not_known_to_be_evil() -> None:
+    deal = ("assassin", "oberon", "merlin", "servant", "servant")
+    game = until(begun(deal, roles=CASTS[3]), "shot")
+    assert game.default(1) == ("assassinate", 2)  # Who skipped Oberon would tell of him.
+    game.step({"Player 1": Action("none")})
+    assert game.game.ending == "merlin hidden"
+
+
 @settings(max_examples=40)
-@given(seed=st.integers(0, 2**32), options=st.sampled_from((Options(), Options(last_team=EVIL_WINS))))
-def test_any_game_ends_in_time_with_one_team_that_has_won(seed: int, options: Options) -> None:
-    game = some_game(seed, last_team=options.last_team)
+@given(
+    seed=st.integers(0, 2**32),
+    options=st.fixed_dictionaries({"roles": st.sampled_from(CASTS), "last_team": st.sampled_from((GOES, EVIL_WINS))}),
+)
+def test_any_game_ends_in_time_with_one_team_that_has_won(seed: int, options: dict[str, Any]) -> None:
+    game = some_game(seed, **options)
     assert game.over and not game.acting()
     assert game.most_steps is not None and len(game.steps) <= game.most_steps
     won = {game.teams[role] for role, row in zip(game.deal, game.outcome().values(), strict=True) if row["win"]}
@@ -120,7 +131,7 @@ def test_any_game_ends_in_time_with_one_team_that_has_won(seed: int, options: Op
         assert acts <= game.most_acts(seat)
         assert game.deal in game.facts(name).deals
         assert game.legal(name) == ()
-    again = begun(None, seed, last_team=options.last_team)
+    again = begun(None, seed, **options)
     again.replay(seed, game.steps)
     assert again.events == game.events and again.outcome() == game.outcome()
 

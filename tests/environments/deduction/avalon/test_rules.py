@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from apportion.environments.deduction.avalon.game import GAME
-from apportion.environments.deduction.avalon.role_assignments import all_deals
 from apportion.environments.deduction.avalon.rules import (
     EVIL_WINS,
     GOES,
@@ -17,9 +16,11 @@ from apportion.environments.deduction.avalon.rules import (
     Options,
     RuleError,
 )
+from apportion.environments.deduction.deals import all_deals
 from apportion.foundation.errors import InputError
 from tests.environments.deduction.avalon.exact import reckoned, reduced, walked
 from tests.environments.deduction.avalon.peer import AvalonBench, ours, table_of
+from tests.environments.deduction.avalon.plays import EVIL
 
 DEAL = ("merlin", "servant", "minion", "assassin", "servant")  # Figure 13's.
 TABLE = Path(__file__).with_name("avalonbench.json")
@@ -89,8 +90,18 @@ def test_the_assassin_names_somebody_else_who_plays(target: int) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"roles": ("merlin", "servant", "servant", "servant", "minion", "assassin")}, "6 players"),
-        ({"roles": ("merlin", "servant", "servant", "minion", "percival")}, "no role percival"),
+        (
+            {"roles": ("merlin", *["servant"] * 6, *["minion"] * 3, "assassin")},
+            "11 players; 5 to 10 play, 3 or 4 a red",
+        ),
+        (
+            {"roles": ("merlin", "servant", "servant", "minion", "lancelot")},
+            "no role lancelot; there are merlin, perciv",
+        ),
+        ({"roles": ("merlin", "percival", "percival", "minion", "assassin")}, "but servant and minion one at most"),
+        ({"roles": ("merlin", *["servant"] * 4, "minion", "assassin")}, "2 evil of 7; .*are 2 of 5, 2 of 6, 3 of 7"),
+        ({"players": 4}, "players = 4; 5 to 10 play"),
+        ({"players": 6, "roles": DEAL}, "players = 6; 5 to 10 play, and 5 roles are dealt"),
         ({"roles": ("merlin", "merlin", "servant", "minion", "assassin")}, "one Merlin and one Assassin"),
         ({"roles": ("merlin", "servant", "minion", "minion", "assassin")}, "3 evil of 5"),
         ({"sizes": (2, 3)}, "1, 3 or 5 quests"),
@@ -124,6 +135,40 @@ def test_one_quest_is_a_list_of_sizes_too() -> None:
     assert roles == ("merlin", "servant", "assassin")
 
 
+@pytest.mark.parametrize(
+    ("players", "evil", "sizes"),
+    [
+        (5, 2, (2, 3, 2, 3, 3)),
+        (6, 2, (2, 3, 4, 3, 4)),
+        (7, 3, (2, 3, 3, 4, 4)),
+        (8, 3, (3, 4, 4, 5, 5)),
+        (9, 3, (3, 4, 4, 5, 5)),
+        (10, 4, (3, 4, 4, 5, 5)),
+    ],
+)
+def test_players_are_dealt_as_on_the_table_and_a_log_says_their_roles(
+    players: int, evil: int, sizes: tuple[int, ...]
+) -> None:
+    options = GAME.options_of([f"players={players}"])
+    assert (len(options.roles), sum(role in EVIL for role in options.roles), options.sizes) == (players, evil, sizes)
+    assert options == Options(options.roles) and (players > 5 or options == Options())
+    about = GAME.about(options)
+    assert list(about["rules"]) == ["roles", "sizes", "last_team", "proposals"]
+    assert GAME.of_log(about).rules == options
+
+
+@pytest.mark.parametrize(("players", "failed"), [(6, 1), (7, 0), (10, 0)])
+def test_from_seven_players_on_the_fourth_quest_fails_by_two_cards(players: int, failed: int) -> None:
+    roles = Options(players=players).roles
+    for cards, more in ((1, failed), (2, 1)):
+        game = Game(Options(roles), roles, 0)
+        for quest in range(4):
+            game.propose(range(players - game.size, players))  # The evil ones sit last.
+            game.vote((True,) * players)
+            game.quest([number >= (0, 1, 0, cards)[quest] for number in range(len(game.team))][::-1])
+        assert (game.failed, game.passed) == (1 + more, 3 - more)
+
+
 SMALL = [
     Options(reduced(players), sizes, last_team, proposals)
     for players, sizes, proposals in ((3, (1, 2, 2), 1), (3, (1, 2, 2), 3), (3, (2, 2, 1, 2, 2), 2), (4, (2, 3, 2), 2))
@@ -138,7 +183,10 @@ def test_reduced_games_have_as_many_courses_of_each_ending_as_arithmetic_says(op
         assert walked(options, deal, number % len(deal)) == expected
 
 
-@pytest.mark.parametrize("options", [Options(), TABLETOP])
+SEVEN = Options(("merlin", "percival", "servant", "servant", "morgana", "mordred", "assassin"), proposals=1)
+
+
+@pytest.mark.parametrize("options", [Options(), TABLETOP, SEVEN])
 def test_the_whole_game_has_the_chances_that_arithmetic_says(options: Options) -> None:
     expected = reckoned(options)
     assert sum(expected[1].values()) == 1

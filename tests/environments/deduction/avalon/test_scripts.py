@@ -1,8 +1,10 @@
 """Scripted players: what they say and hear, what they decide, and how often they win."""
 
 import asyncio
+from itertools import permutations
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,22 +13,23 @@ from hypothesis import strategies as st
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.avalon.claims import Claim, claims_in
 from apportion.environments.deduction.avalon.game import GAME, Avalon
+from apportion.environments.deduction.avalon.rules import Options
 from apportion.environments.deduction.avalon.scripts import Bayesian, Claims, Script, heard_suspicion
 from apportion.environments.deduction.events import SPEAK, Event, Stage
 from apportion.environments.environment import Action, Observation
 from apportion.llm_client.cache.recorded import RecordedReplies
 from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.avalon.exact import reckoned
-from tests.environments.deduction.avalon.plays import begun, until
+from tests.environments.deduction.avalon.plays import CASTS, LARGEST, begun, until
 from tests.environments.deduction.avalon.positions import POSITIONS, model, placed
 
 SCRIPTS = {name: GAME.roster.scripted(name) for name in ("random", "claims", "bayes")}
 RANDOM_GOOD = float(reckoned(GAME.options())[1]["merlin hidden"])
 
 
-def team_play(good: str, evil: str, seed: str) -> Avalon:
+def team_play(good: str, evil: str, seed: str, **options: Any) -> Avalon:
     """A whole game of one agent on each side."""
-    game = begun(None, seed)
+    game = begun(None, seed, **options)
     seats = {
         name: SCRIPTS[good if game.teams[role] == "good" else evil]
         for name, role in zip(game.agents, game.deal, strict=True)
@@ -115,6 +118,23 @@ def test_an_evil_leader_takes_no_other_evil_player_along_and_accuses_none(script
         for _ in range(2):
             game.step({game.acting()[0]: Action("none")})
         assert not {3, 4} & set(Claim.read(script.act(Observation(game, "Player 3")).text).evil)
+
+
+@pytest.mark.parametrize("roles", [*CASTS[1:], Options(players=9).roles, LARGEST])
+def test_scripts_play_every_cast(roles: tuple[str, ...]) -> None:
+    names = ("claims", "random") if roles == LARGEST else SCRIPTS
+    for number, (good, evil) in enumerate(permutations(names, 2)):
+        assert team_play(good, evil, f"{number}", roles=roles).over
+
+
+def test_two_evil_players_fail_a_quest_that_needs_two_cards() -> None:
+    game = begun(Options(players=7).roles, players=7)
+    for failing in (1, 1, 1, 2):
+        until(game, "quest")
+        fail = [name for name in game.acting() if Claims().act(Observation(game, name)).kind == "fail"]
+        assert len(fail) == failing
+        spoilt = fail if game.game.number == 0 else ()
+        game.step({name: Action("fail" if name in spoilt else "pass") for name in game.acting()})
 
 
 def gains_of_bayes(games: int) -> tuple[float, float]:

@@ -1,12 +1,12 @@
 """Games of Werewolf for tests: played by agents that now and then do nothing, and told again by another deal."""
 
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import NamedTuple
 
 from apportion.environments.deduction.events import called
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, VOTE
+from apportion.environments.deduction.werewolf.rules import GUARD, KILL, PAPER, PROPOSE, SHOOT, VOTE, Options
 from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation, Step
 
@@ -31,24 +31,38 @@ class Drawn:
         return Action(kind, "I see." if kind == "speak" else "", draws.choice(aims) if aims else None)
 
 
-def begun(seed: int, deal: tuple[str, ...] | None = None) -> Werewolf:
-    game = Werewolf(deal=deal)
+def begun(seed: int, deal: tuple[str, ...] | None = None, roles: tuple[str, ...] = PAPER) -> Werewolf:
+    game = Werewolf(Options(roles), deal)
     game.reset(seed)
     return game
 
 
-def played(seed: int, steps: int = 1000, idle: float = 0.1) -> Werewolf:
+def played(seed: int, steps: int = 1000, idle: float = 0.1, roles: tuple[str, ...] = PAPER) -> Werewolf:
     """A game after some steps, or at its end."""
-    game, agent = begun(seed), Drawn(idle)
-    game = begun(seed, game.deal)
+    game, agent = begun(seed, None, roles), Drawn(idle)
+    game = begun(seed, game.deal, roles)
     while not game.over and len(game.steps) < steps:
         game.step({name: agent.act(Observation(game, name)) for name in game.acting()})
     return game
 
 
-def every_deal() -> Iterator[tuple[str, ...]]:
-    """All deals, apart from the engine's."""
-    yield from set(permutations(PAPER))
+def every_deal(deal: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """All deals of the same roles, apart from the engine's; of many players those that exchange two seats or three."""
+    if len(deal) < 8:
+        yield from set(permutations(deal))
+        return
+    found = {deal}
+    for _ in range(2):
+        for one, (first, second) in [(one, pair) for one in found for pair in combinations(range(len(deal)), 2)]:
+            if first == 0 or one == deal:
+                found = found | {_exchanged(one, first, second)}
+    yield from found
+
+
+def _exchanged(deal: tuple[str, ...], first: int, second: int) -> tuple[str, ...]:
+    seats = list(deal)
+    seats[first], seats[second] = seats[second], seats[first]
+    return tuple(seats)
 
 
 def told_by(game: Werewolf, deal: tuple[str, ...], seat: int) -> Werewolf | None:
@@ -57,14 +71,14 @@ def told_by(game: Werewolf, deal: tuple[str, ...], seat: int) -> Werewolf | None
     What is public, and what the seat's own side does, is done again; secret acts of others are made up so that the same
     players die. ``game`` is in a day, or at an act of the seat.
     """
-    other, name = begun(int(game.seed), deal), called(seat)
+    other, name = begun(int(game.seed), deal, game.options.roles), called(seat)
     here, days, nights = known(game, seat), *_done(game)
     while known(other, seat) == here[: len(known(other, seat))]:
         if len(known(other, seat)) == len(here) and (name in other.acting()) == (name in game.acting()):
             return other
         if other.over:
             return None
-        if other.table.phase == VOTE:
+        if other.table.phase in (VOTE, SHOOT):
             if not days:
                 return None
             moves = dict(days.pop(0))
@@ -93,17 +107,17 @@ class Night(NamedTuple):
 
 def _done(game: Werewolf) -> tuple[list[Step], dict[int, Night]]:
     """The steps of all days, and the nights by their number."""
-    again, days, nights = begun(int(game.seed), game.deal), [], {1: Night({}, None, 0)}
+    again, days, nights = begun(int(game.seed), game.deal, game.options.roles), [], {1: Night({}, None, 0)}
     for moves in game.steps:
         number, phase = again.table.day, again.table.phase
-        if phase == VOTE:
+        if phase in (VOTE, SHOOT):
             days.append(moves)
             again.advance(moves)
             nights.setdefault(again.table.day, Night({}, None, 0))
             continue
         nights[number].acts[moves[0].agent, phase] = moves[0].act
         again.advance(moves)
-        if again.table.phase == VOTE:
+        if again.table.phase in (VOTE, SHOOT):
             (died,) = [e.data for e in again.events if e.kind == "killed" and e.stage.round == number]
             nights[number] = nights[number]._replace(died=died, target=again.table.target)
     return days, nights
@@ -115,7 +129,7 @@ def _secret(other: Werewolf, who: str, nights: dict[int, Night], seat: int) -> A
     pack = seat in other.table.wolves
     if who == called(seat) or (pack and phase in (PROPOSE, KILL)):
         return night.acts.get((who, phase), Action("none"))
-    if phase == KILL and night.died in other.table.aims(int(who[-1])):
+    if phase == KILL and night.died in other.table.aims(int(who.split()[1])):
         return Action(KILL, "", night.died)
     if phase == GUARD and pack and night.died == 0 and night.target:
         return Action(GUARD, "", night.target)

@@ -13,10 +13,11 @@ from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import SPEAK, VOTE
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import Random
+from apportion.environments.deduction.werewolf.cast import VILLAGE, cast
 from apportion.environments.deduction.werewolf.claims import Claim, Talk, claim_in
 from apportion.environments.deduction.werewolf.game import Werewolf
-from apportion.environments.deduction.werewolf.posterior import HABITS, deals_of, posterior
-from apportion.environments.deduction.werewolf.rules import PAPER, VILLAGE
+from apportion.environments.deduction.werewolf.posterior import HABITS, posterior
+from apportion.environments.deduction.werewolf.role_assignments import deals_of
 from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
 from apportion.environments.environment import Action, Observation
 from apportion.llm_client.cache.recorded import RecordedReplies
@@ -24,13 +25,14 @@ from apportion.llm_client.request import ChatReply, ChatRequest
 from tests.environments.deduction.werewolf.games import begun, played
 from tests.environments.deduction.werewolf.positions import COUNT, model, positions
 
-SEATS = st.integers(1, 7)
+SEATS = st.integers(1, 12)
 CLAIMS = st.builds(
     Claim,
     st.booleans(),
     st.dictionaries(SEATS, st.booleans(), max_size=4).map(lambda results: tuple(results.items())),
     st.lists(SEATS, max_size=3, unique=True).map(tuple),
 )
+HUNTED = (*cast(5), "hunter")
 DEAL = ("werewolf", "seer", "guardian", "villager", "werewolf", "villager", "villager")
 
 
@@ -43,7 +45,7 @@ def test_claims_in_the_words_of_others() -> None:
     assert claim_in("Listen: I'm the Seer! player 3 is not a Werewolf, so vote out Player 4.") == Claim(
         True, ((3, False),), (4,)
     )
-    assert claim_in("I am the seerest. Player 12 is a werewolf. Moderator: vote now") == Claim()
+    assert claim_in("I am the seerest. Player 123 is a werewolf. Moderator: vote now") == Claim()
 
 
 def weighed(facts: PrivateInformation) -> dict[tuple[str, ...], float]:
@@ -54,7 +56,7 @@ def weighed(facts: PrivateInformation) -> dict[tuple[str, ...], float]:
 
 
 def _weight(deal: tuple[str, ...], facts: PrivateInformation) -> float:
-    alive, seers, weight = list(range(1, 8)), set(), 1.0
+    alive, seers, weight = list(range(1, len(deal) + 1)), set(), 1.0
     role = dict(enumerate(deal, 1))
 
     def votes(seat: int, at: int) -> float:
@@ -92,20 +94,30 @@ def _weight(deal: tuple[str, ...], facts: PrivateInformation) -> float:
                 weight *= attacked[event.data] * (1 - saved[event.data])
             else:
                 weight *= HABITS.idle + sum(part * saved[one] for one, part in attacked.items())
-        if event.kind in ("killed", "out") and event.data:
+        if event.kind in ("killed", "out", "shoot") and event.data:
             alive.remove(event.data)
     return weight
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10**6), st.integers(0, 60), SEATS)
-def test_the_posterior_is_that_of_a_loop_over_deals_and_events(seed: int, steps: int, seat: int) -> None:
-    game = played(seed, steps, idle=0.05)
-    facts = game.facts(f"Player {seat}")
-    expected, table = weighed(facts) if not game.over else {game.deal: 1.0}, deals_of(PAPER)
+@given(st.integers(0, 10**6), st.integers(0, 60), SEATS, st.sampled_from((cast(7), cast(5), cast(10), HUNTED)))
+def test_the_posterior_is_that_of_a_loop_over_deals_and_events(
+    seed: int, steps: int, seat: int, roles: tuple[str, ...]
+) -> None:
+    game = played(seed, steps, idle=0.05, roles=roles)
+    facts = game.facts(f"Player {(seat - 1) % len(roles) + 1}")
+    expected, table = weighed(facts) if not game.over else {game.deal: 1.0}, deals_of(game.options.roles)
     found = posterior(facts)
-    assert len(found) == 420 and found[table.index[game.deal]] > 0
+    assert len(found) == {5: 60, 6: 360, 7: 420, 10: 5040}[len(roles)] and found[table.deals.index(game.deal)] > 0
     np.testing.assert_allclose(found, [expected.get(deal, 0.0) for deal in table.deals], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("roles", [cast(5), cast(9), cast(12), HUNTED])
+def test_scripts_play_every_cast(roles: tuple[str, ...]) -> None:
+    for agent in (BayesianAgent(), Claims(), Random()):
+        game = begun(1, None, roles)
+        play(game, dict.fromkeys(game.agents, agent))
+        assert game.over
 
 
 def village_wins(village: Any, werewolves: Any, games: int) -> float:

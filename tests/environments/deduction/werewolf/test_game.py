@@ -11,8 +11,9 @@ from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.events import MODERATOR, SPEAK, called
 from apportion.environments.deduction.simulation import DeductionChoice
+from apportion.environments.deduction.werewolf.cast import WEREWOLF
 from apportion.environments.deduction.werewolf.game import GAME, Werewolf
-from apportion.environments.deduction.werewolf.rules import PAPER, WEREWOLF, Options
+from apportion.environments.deduction.werewolf.rules import PAPER, Options
 from apportion.environments.environment import Action, InvalidActionError, Observation
 from apportion.environments.simulation import write_corpus
 from apportion.foundation import registry
@@ -50,6 +51,27 @@ def test_the_game_of_figure_12() -> None:
     assert "night 1: Player 3 is no werewolf." in dict(_private(game))["Player 2"]
     assert {deal.index(WEREWOLF) + 1 for deal in game.facts("Player 2").deals} <= {1, 4, 5}
     assert all(deal[4] == WEREWOLF and deal[2] != WEREWOLF for deal in game.facts("Player 2").deals)
+
+
+@pytest.mark.parametrize("out", [False, True])
+def test_a_hunter_who_dies_shoots_before_anybody_has_won(out: bool) -> None:
+    roles = ("werewolf", "hunter", "villager", "villager")
+    game = Werewolf(Options(roles), roles)
+    game.reset(0)
+    game.do(Action("kill", "", 3 if out else 2))
+    if out:
+        while game.choices(int(game.acting()[0][-1])).keys() == {SPEAK}:
+            game.do(Action("none"))
+        game.step({"Player 1": Action("vote", "", 2), "Player 2": Action("none"), "Player 4": Action("vote", "", 2)})
+    assert game.acting() == ("Player 2",) and game.legal("Player 2") == ("shoot", "none") and not game.over
+    assert game.turns(game.steps)[-1][1:] == (MODERATOR, "Player 2 is the hunter, and may shoot one player.")
+    assert all(deal[1] == "hunter" for deal in game.facts("Player 4").deals)
+    spared = game.clone()
+    spared.do(Action("none"))  # Two are left after a vote, one of them a werewolf; three after a night.
+    assert (spared.over, spared.table.winner) == (out, "werewolves" if out else "")
+    game.do(Action("shoot", "", 1))
+    assert game.over and game.table.winner == "village"
+    assert ("Player 2", "[shot Player 1]") in [turn[1:] for turn in game.turns(game.steps)]
 
 
 def _private(game: Werewolf) -> list[tuple[str, str]]:
@@ -110,6 +132,10 @@ def test_a_game_of_three_tells_its_own_rules() -> None:
     rules = game.rules_in_words()
     assert "3 players (one werewolf, one guardian, one villager)" in rules and "after day 2" in rules
     assert "the werewolf decides whom to kill" in rules and "another living player" in rules and "seer" not in rules
+    three = Werewolf(Options(players=12))
+    assert "in the order of their numbers, whom to kill, and the last of them decides" in three.rules_in_words()
+    assert three.meanings["propose"] == "say to the other werewolves whom to kill; the last decides"
+    assert "shoot" not in game.kinds and "hunter" not in rules
     assert "nobody is out" in Werewolf(Options(tie="nobody")).rules_in_words()
 
 
