@@ -53,12 +53,23 @@ class PairChoice(Simulation):
         """Who plays."""
         return Players(self.roster, self.agents, self.chosen, self.temperature, self.called)
 
+    @property
     @abstractmethod
-    def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
-        """The tasks in the order of play: what the log says of each besides seed and agents, and what makes it.
+    def pool(self) -> Sequence[Any]:
+        """All that can be played: contexts, or bargains. Raises InputError: a file that cannot be used."""
 
-        Raises InputError: Nothing to play, or a file that cannot be used.
-        """
+    @property
+    @abstractmethod
+    def played(self) -> tuple[Any, ...]:
+        """What of it is played, in the order of play. Raises InputError: as ``pool``, nothing to play, or too little."""
+
+    @abstractmethod
+    def task(self, one: Any) -> tuple[dict[str, Any], Callable[[], Environment]]:
+        """What the log says of one of the pool besides seed and agents, and what makes its game."""
+
+    def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
+        """The tasks in the order of play. Raises InputError: as ``played``."""
+        return map(self.task, self.played)
 
     @property
     @abstractmethod

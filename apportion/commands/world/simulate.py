@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.shared.options import with_options
-from apportion.commands.world.games import (
-    BARGAIN_OPTIONS,
-    GAME_OPTIONS,
-    SCENARIOS,
-    bargaining_of,
-    casino_of,
-    negotiation_of,
-)
+from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
 from apportion.commands.world.playing import EPISODE_OPTIONS, choice_of, simulate
 
 if TYPE_CHECKING:
@@ -72,6 +65,5 @@ _CASINO = """Play CaSiNo's game: two share out food, water and firewood; without
 and `advantage`, by the rules. The same command goes on after a kill, and pays for no reply twice.
 """
 _add("sotopia", _SOTOPIA, choice_of, EPISODE_OPTIONS)
-_add("negotiation", _NEGOTIATION, negotiation_of, GAME_OPTIONS)
-_add("bargaining", _BARGAINING, bargaining_of, (SCENARIOS, *BARGAIN_OPTIONS))
-_add("casino", _CASINO, casino_of, BARGAIN_OPTIONS)
+for _kind, _text in (("negotiation", _NEGOTIATION), ("bargaining", _BARGAINING), ("casino", _CASINO)):
+    _add(_kind, _text, partial(pairs_of, _kind), (*ABOUT[_kind], *PAIR_OPTIONS))

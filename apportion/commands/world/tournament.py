@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from apportion.commands.shared.options import json_option, with_options
 from apportion.commands.shared.places import check_place, write
-from apportion.commands.world.games import GAME_OPTIONS, negotiation_of
+from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
 from apportion.commands.world.leagues import report_of
 from apportion.commands.world.playing import COUNT, EPISODE_OPTIONS, choice_of, played, told_before
 from apportion.foundation.errors import InputError
@@ -41,20 +42,32 @@ def sotopia_command(
     _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, most_unusable, as_json), next_steps)
 
 
-@tournament_group.command("negotiation")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate negotiation`.")
-def negotiation_command(
-    out: Path, overwrite: bool, most_unusable: float, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play negotiations: every ordered pair of --agents, each with itself, the same contexts and seeds.
+def _add(kind: str, unit: str, scores: str) -> None:
+    """Add the command that lets agents negotiate in the world ``kind``."""
 
-    CORPUS is a corpus like that of `simulate negotiation`, with the table beside it as tournament.json and
-    tournament.md: points and advantage by pair and by agent in each seat, with bootstrap intervals over contexts and
-    paired t-tests. The same command goes on after a kill.
-    """
-    look, how = (preview, dry_run), (overwrite, most_unusable, as_json)
-    _play(negotiation_of(**options, paired=True), out, look, how, f"apportion inspect {out}")
+    @tournament_group.command(kind, help=_PAIRS.format(kind=kind, unit=unit, scores=scores))
+    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+    @click.option("--agents", required=True, help=f"Who plays, with commas between; see `simulate {kind}`.")
+    @partial(with_options, (*ABOUT[kind], *PAIR_OPTIONS))
+    def command(
+        out: Path,
+        overwrite: bool,
+        most_unusable: float,
+        as_json: bool,
+        preview: int | None,
+        dry_run: bool,
+        **options: Any,
+    ) -> None:
+        look, how = (preview, dry_run), (overwrite, most_unusable, as_json)
+        _play(pairs_of(kind, **options, paired=True), out, look, how, f"apportion inspect {out}")
+
+
+_PAIRS = """Play {kind}: every ordered pair of --agents, each with itself, the same {unit}s and seeds.
+
+CORPUS is a corpus like that of `simulate {kind}`, with the table beside it as tournament.json and
+tournament.md: {scores} by pair and by agent in each seat, with bootstrap intervals over {unit}s and
+paired t-tests. The same command goes on after a kill.
+"""
 
 
 def _play(
@@ -129,4 +142,6 @@ def title_of(table: Standings) -> str:
 
 
 with_options(EPISODE_OPTIONS, sotopia_command)
-with_options(GAME_OPTIONS, negotiation_command)
+_add("negotiation", "context", "points and advantage")
+_add("bargaining", "bargain", "points, advantage, snp and share")
+_add("casino", "context", "points and advantage")
