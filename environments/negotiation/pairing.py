@@ -61,7 +61,7 @@ class PairChoice(Simulation):
     @property
     @abstractmethod
     def played(self) -> tuple[Any, ...]:
-        """What of it is played, in the order of play. Raises InputError: as ``pool``, nothing to play, or too little."""
+        """What of it is played, in order. Raises InputError: as ``pool``, nothing to play, or too little."""
 
     @abstractmethod
     def task(self, one: Any) -> tuple[dict[str, Any], Callable[[], Environment]]:

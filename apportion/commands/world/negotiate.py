@@ -14,7 +14,6 @@ from apportion.commands.world.games import ABOUT, MOST_ACTS, choice_in
 from apportion.commands.world.play import MODEL_OPTIONS, how_to_play, play_group, tell_played
 from apportion.commands.world.playing import SEED
 
-
 _CALLED = "Your name in the corpus [default: person]"
 
 
@@ -47,7 +46,8 @@ def _add(kind: str, text: str, seats: str, unit: str, options: Sequence[Any] = (
         from apportion.environments.terminal.console import terminal
 
         screen, how = terminal(), how_to_play(person or "person", seed, **how)
-        about = {name: file for name, file in (("contexts", contexts), ("scenarios", scenarios)) if file is not None}
+        files: dict[str, Any] = {"contexts": contexts, "scenarios": scenarios}
+        about = {name: file for name, file in files.items() if file is not None}
         choice = choice_in(kind)(most_acts=most_acts, **about)
         played = PersonNegotiates(choice, seat, partner, **how).play(out, screen)
         points, advantage = played.scores["points"], played.scores["advantage"]
@@ -81,7 +81,7 @@ _STUDY = (
     ),
     click.option("--report", is_flag=True, help="Write what came of the study as study.md and study.json, and stop."),
 )
-_NEGOTIATION = """Negotiate with an agent: share out books, hats and balls, of which you know what they are worth to you.
+_NEGOTIATION = """Negotiate with an agent: share out books, hats and balls, whose worth to you only you know.
 
 --with is an agent of `simulate negotiation`: a script, learned@FOLDER, recorded@LOG#EPISODE, or a language model
 (base, react, base@MODEL), which is sent what its side knows and what you say. Say it in your own words, or by

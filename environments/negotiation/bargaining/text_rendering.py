@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.bargaining.game import NAMES, NEGATION
@@ -29,7 +30,7 @@ class BargainingRenderer(PairRenderer):
     """Of what `Bargaining.facts` gives a side."""
 
     names = NAMES
-    acts = {
+    acts: ClassVar[Mapping[str, Command]] = {
         OFFER: Command(OFFER, "offer a price, which the other may accept", "PRICE"),
         ACCEPT: Command(ACCEPT, "accept the other's offer: that is the deal"),
         REFUSE: Command(REFUSE, "refuse, and go on"),
