@@ -18,7 +18,8 @@ from apportion.commands.world.annotate import expert_command
 from apportion.commands.world.judge import evaluate_command
 from apportion.commands.world.label_exact import shapley_command
 from apportion.commands.world.leagues import league_command
-from apportion.commands.world.negotiate import play_group
+from apportion.commands.world.negotiate import PLAY_COMMANDS
+from apportion.commands.world.play import play_group
 from apportion.commands.world.simulate import simulate_group
 from apportion.commands.world.stackelberg_tables import tables_stackelberg_command
 from apportion.commands.world.tables import tables_group
@@ -33,6 +34,8 @@ def _group(name: str, text: str, commands: Iterable[click.Command]) -> CommandsI
     return group
 
 
+for _command in PLAY_COMMANDS:
+    play_group.add_command(_command)
 for kind, title in deduction.DEDUCTION.items():
     simulate_group.add_command(deduction.simulate_command(kind, title))
     play_group.add_command(deduction.play_command(kind, title))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from apportion.environments.environment import Action, Observation
@@ -95,10 +95,6 @@ class NegotiationRenderer(PairRenderer):
     items: ClassVar[Sequence[str]] = tuple(f"{item}s" for item in ITEMS)
     acts = split_commands(items)
     such_as = "I take the hats and you get the rest"
-    worded: ClassVar[Callable[[str], str]] = staticmethod(str)
-    """How a variant of the game words our sentences about books, hats and balls."""
-    read: ClassVar[Callable[[str], str]] = staticmethod(str)
-    """The other way round: the person's words, as the parser reads them."""
 
     def opening(self, view: Observation) -> list[Rendered]:
         """The rules, the pool, and what it is worth to the person."""
@@ -111,6 +107,14 @@ class NegotiationRenderer(PairRenderer):
     def told(self, part: Part) -> tuple[str, str]:
         """The rules, and what things are worth to the seat."""
         return rules_in_words(part.names, part.counts, part.most_acts), values_in_words(part.values)
+
+    def worded(self, text: str) -> str:
+        """A sentence of ours about books, hats and balls, as a variant of the game says it."""
+        return text
+
+    def read(self, text: str) -> str:
+        """The other way round: the person's words, as the parser reads them."""
+        return text
 
     def heard(self, view: Observation) -> Sequence[tuple[int, Action]]:
         """The acts before the end."""

@@ -11,16 +11,16 @@ import click
 
 from apportion.commands.shared.options import with_options
 from apportion.commands.world.games import ABOUT, MOST_ACTS, choice_in
-from apportion.commands.world.play import MODEL_OPTIONS, how_to_play, play_group, tell_played
+from apportion.commands.world.play import MODEL_OPTIONS, how_to_play, tell_played
 from apportion.commands.world.playing import SEED
 
 _CALLED = "Your name in the corpus [default: person]"
 
 
-def _add(kind: str, text: str, seats: str, unit: str, options: Sequence[Any] = ()) -> None:
-    """Add the command of a world; ``seats``: who is 1 and who is 2; ``unit``: what points are, behind the result."""
+def _command(kind: str, text: str, seats: str, unit: str, options: Sequence[Any] = ()) -> click.Command:
+    """The command of a world; ``seats``: who is 1 and who is 2; ``unit``: what points are, behind the result."""
 
-    @play_group.command(kind, help=text)
+    @click.command(kind, help=text)
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--as", "seat", type=int, default=1, show_default=True, help=f"Your seat: {seats}.")
     @click.option("--with", "partner", metavar="AGENT", default="conceding", show_default=True, help="The other side.")
@@ -52,6 +52,8 @@ def _add(kind: str, text: str, seats: str, unit: str, options: Sequence[Any] = (
         played = PersonNegotiates(choice, seat, partner, **how).play(out, screen)
         points, advantage = played.scores["points"], played.scores["advantage"]
         tell_played(played, out, f"You have {points:.3g} points, the other {points - advantage:.3g}, {unit}.")
+
+    return command
 
 
 def _study(
@@ -109,6 +111,8 @@ _CASINO = _OTHERS.format(
     kind="casino",
     acts="/propose, /insist, /agree, /disagree and /end",
 )
-_add("negotiation", _NEGOTIATION, "1 is Alice, 2 is Bob", "of 10 each", _STUDY)
-_add("bargaining", _BARGAINING, "1 buys, 2 sells", "in percent of the list price")
-_add("casino", _CASINO, "1 is Alice, 2 is Bob", "of 36 each")
+PLAY_COMMANDS = (
+    _command("negotiation", _NEGOTIATION, "1 is Alice, 2 is Bob", "of 10 each", _STUDY),
+    _command("bargaining", _BARGAINING, "1 buys, 2 sells", "in percent of the list price"),
+    _command("casino", _CASINO, "1 is Alice, 2 is Bob", "of 36 each"),
+)

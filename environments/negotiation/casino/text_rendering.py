@@ -14,9 +14,15 @@ class CasinoRenderer(NegotiationRenderer):
     items = tuple(issue.lower() for issue in ISSUES)
     acts = split_commands(items)
     such_as = "I take the water and you get the rest"
-    worded = staticmethod(in_issues)
-    read = staticmethod(in_items)
 
     def told(self, part: Part) -> tuple[str, str]:
         """The rules, and the person's own order."""
         return rules_in_words(part.names, part.most_acts), values_in_words(part.values)
+
+    def worded(self, text: str) -> str:
+        """About packages."""
+        return in_issues(text)
+
+    def read(self, text: str) -> str:
+        """About items."""
+        return in_items(text)
