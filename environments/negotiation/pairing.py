@@ -37,6 +37,8 @@ class PairChoice(Simulation):
     """The agents that there are."""
     seats: ClassVar[Sequence[str]]
     """Names of the two."""
+    at_end: ClassVar[int] = 0
+    """Acts of each when all others are done."""
 
     agents: tuple[str, ...] = ("conceding",)
     games: int = 100
@@ -75,6 +77,11 @@ class PairChoice(Simulation):
     @abstractmethod
     def given(self) -> Mapping[str, Any]:
         """What of a record stands for a file of tasks; empty without one."""
+
+    def acts_of(self, environment: Environment, seat: int) -> int:
+        """Half of the acts, one more for whoever starts, and those at the end."""
+        starter: int = environment.starter  # type: ignore[attr-defined]
+        return len(range(seat != starter, self.most_acts, 2)) + self.at_end
 
     def check_some(self) -> None:
         """Refuse a choice of nothing.

@@ -30,6 +30,7 @@ class NegotiationChoice(PairChoice):
     kind: ClassVar[str] = "simulate negotiation"
     roster: ClassVar[AgentRegistry] = ROSTER
     seats = NAMES
+    at_end = 1
 
     contexts: Path | None = None
 
@@ -58,11 +59,6 @@ class NegotiationChoice(PairChoice):
     def task(self, one: Context) -> tuple[dict[str, Any], Callable[[], Environment]]:
         """A negotiation about a context."""
         return about_game(one, self.most_acts), partial(Negotiation, one, self.most_acts)
-
-    def acts_of(self, environment: Environment, seat: int) -> int:
-        """Half of the acts, one more for whoever starts, and the selection."""
-        assert isinstance(environment, Negotiation)
-        return len(range(seat != environment.starter, self.most_acts, 2)) + 1
 
 
 def about_game(context: Context, most_acts: int) -> dict[str, Any]:

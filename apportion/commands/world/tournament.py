@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,29 +27,13 @@ def tournament_group() -> None:
     """Let every agent play with every other, and see who reaches more."""
 
 
-@tournament_group.command("sotopia")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", required=True, help="Who plays, with commas between.")
-@click.option("--matches", type=COUNT, help="As many episodes, seats drawn from --agents, not all pairs.")
-def sotopia_command(
-    out: Path, overwrite: bool, most_unusable: float, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play social episodes (SOTOPIA): every ordered pair of --agents, on the same tasks and seeds.
+def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Sequence[Any], more: str = "") -> None:
+    """Add the command that lets agents meet in the world ``kind``; ``more``: what else can be done next."""
 
-    CORPUS is a corpus like that of `simulate sotopia`, the table beside it (tournament.json, tournament.md), by pair
-    and by agent in each seat. The same command goes on after a kill.
-    """
-    next_steps = f"apportion inspect {out}, or apportion world evaluate {out} (seven dimensions, by a language model)"
-    _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, most_unusable, as_json), next_steps)
-
-
-def _add(kind: str, unit: str, scores: str) -> None:
-    """Add the command that lets agents negotiate in the world ``kind``."""
-
-    @tournament_group.command(kind, help=_PAIRS.format(kind=kind, unit=unit, scores=scores))
+    @tournament_group.command(kind, help=text)
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
     @click.option("--agents", required=True, help=f"Who plays, with commas between; see `simulate {kind}`.")
-    @partial(with_options, (*ABOUT[kind], *PAIR_OPTIONS))
+    @partial(with_options, options)
     def command(
         out: Path,
         overwrite: bool,
@@ -58,16 +43,8 @@ def _add(kind: str, unit: str, scores: str) -> None:
         dry_run: bool,
         **options: Any,
     ) -> None:
-        look, how = (preview, dry_run), (overwrite, most_unusable, as_json)
-        _play(pairs_of(kind, **options, paired=True), out, look, how, f"apportion inspect {out}")
-
-
-_PAIRS = """Play {kind}: every ordered pair of --agents, each with itself, the same {unit}s and seeds.
-
-CORPUS is a corpus like that of `simulate {kind}`, with the table beside it as tournament.json and
-tournament.md: {scores} by pair and by agent in each seat, with bootstrap intervals over {unit}s and
-paired t-tests. The same command goes on after a kill.
-"""
+        choice, how = choose(**options, paired=True), (overwrite, most_unusable, as_json)
+        _play(choice, out, (preview, dry_run), how, f"apportion inspect {out}{more.format(out=out)}")
 
 
 def _play(
@@ -141,7 +118,24 @@ def title_of(table: Standings) -> str:
     return f"Tournament of {', '.join(table.agents)}"
 
 
-with_options(EPISODE_OPTIONS, sotopia_command)
-_add("negotiation", "context", "points and advantage")
-_add("bargaining", "bargain", "points, advantage, snp and share")
-_add("casino", "context", "points and advantage")
+MATCHES = click.option("--matches", type=COUNT, help="As many episodes, seats drawn from --agents, not all pairs.")
+_SOTOPIA = """Play social episodes (SOTOPIA): every ordered pair of --agents, on the same tasks and seeds.
+
+CORPUS is a corpus like that of `simulate sotopia`, the table beside it (tournament.json, tournament.md), by pair
+and by agent in each seat. The same command goes on after a kill.
+"""
+_PAIRS = """Play {kind}: every ordered pair of --agents, each with itself, on the same {unit}s and seeds.
+
+CORPUS is a corpus like that of `simulate {kind}`, with the table beside it as tournament.json and tournament.md:
+{scores} by pair and by agent in each seat, with bootstrap intervals over {unit}s and paired t-tests. The same command
+goes on after a kill.
+"""
+_JUDGE = ", or apportion world evaluate {out} (seven dimensions, by a language model)"
+_add("sotopia", _SOTOPIA, choice_of, (MATCHES, *EPISODE_OPTIONS), _JUDGE)
+for _kind, _unit, _scores in (
+    ("negotiation", "context", "points and advantage"),
+    ("bargaining", "bargain", "points, advantage, snp and share"),
+    ("casino", "context", "points and advantage"),
+):
+    _text = _PAIRS.format(kind=_kind, unit=_unit, scores=_scores)
+    _add(_kind, _text, partial(pairs_of, _kind), (*ABOUT[_kind], *PAIR_OPTIONS))

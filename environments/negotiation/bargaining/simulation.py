@@ -57,11 +57,6 @@ class BargainingChoice(PairChoice):
         """A bargain."""
         return {"bargain": list(astuple(one)), "most_acts": self.most_acts}, partial(Bargaining, one, self.most_acts)
 
-    def acts_of(self, environment: Environment, seat: int) -> int:
-        """Half of the acts, one more for whoever starts."""
-        assert isinstance(environment, Bargaining)
-        return len(range(seat != environment.starter, self.most_acts, 2))
-
 
 def game_of(about: Mapping[str, Any]) -> Bargaining:
     """The game that a log's opening says.

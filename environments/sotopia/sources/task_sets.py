@@ -196,7 +196,7 @@ SETS = {
         TaskSet(
             "sotopia-hard",
             "20 tasks, the most difficult for GPT-4 (SOTOPIA, section 7)",
-            "The authors' code (sotopia-pi) names their scenarios, the 14 of savoir-hard and six of them twice, and not "
+            "The authors' code (sotopia-pi) names their scenarios, the 14 of savoir-hard, six of them twice, and not "
             'their characters. What is needed: a file that states them as [[task]] under set = "sotopia-hard", or '
             "scores of models on the 450 tasks, from which the rule of section 7 chooses.",
             _stated("sotopia-hard", 20),
