@@ -17,7 +17,6 @@ from apportion.environments.human_play.episode import HumanPlay
 from apportion.environments.negotiation.bargaining.game import Bargaining
 from apportion.environments.negotiation.bargaining.text_rendering import BargainingRenderer
 from apportion.environments.negotiation.casino.game import Casino
-from apportion.environments.negotiation.casino.text_rendering import CasinoRenderer
 from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.negotiation.pairing import PairChoice
 from apportion.environments.negotiation.simulation import NegotiationChoice
@@ -29,7 +28,7 @@ from apportion.foundation.files import digest
 
 RENDERERS: Mapping[str, PairRenderer] = {
     Negotiation.kind: NegotiationRenderer(),
-    Casino.kind: CasinoRenderer(),
+    Casino.kind: NegotiationRenderer(Casino.wording),
     Bargaining.kind: BargainingRenderer(),
 }
 """By world, how it is told to a person."""

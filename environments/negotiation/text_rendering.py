@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.act_parser import UNKNOWN, parse
 from apportion.environments.negotiation.action_encoding import SPLIT_OF
-from apportion.environments.negotiation.contexts import ITEMS, Counts
+from apportion.environments.negotiation.contexts import Counts
 from apportion.environments.negotiation.game import NAMES
 from apportion.environments.negotiation.observation import (
+    BOOKS,
     SELECT,
     Part,
     PrivateInformation,
+    Wording,
     done,
-    rules_in_words,
-    values_in_words,
 )
 from apportion.environments.negotiation.realization import in_words
 from apportion.environments.negotiation.scripts import own_proposals
@@ -30,11 +29,11 @@ SAY, TAKE = "say", "take"
 class PairRenderer(ABC):
     """A `Renderer` of two who come to terms by turns: by commands, which the rules allow now, or in own words."""
 
-    names: ClassVar[Sequence[str]] = NAMES
+    names: Sequence[str] = NAMES
     """By seat, as the game calls them."""
-    acts: ClassVar[Mapping[str, Command]]
+    acts: Mapping[str, Command]
     """By kind of act the command for it."""
-    such_as: ClassVar[str]
+    such_as: str
     """Own words that are an act."""
 
     @abstractmethod
@@ -76,8 +75,8 @@ class PairRenderer(ABC):
         return SAY
 
 
-def split_commands(items: Sequence[str]) -> dict[str, Command]:
-    """The commands of a game about ``items``, by their plurals."""
+def _commands(items: Sequence[str]) -> Mapping[str, Command]:
+    """Of a game about ``items``, by their plurals."""
     split = " ".join(items).upper()
     return {
         "propose": Command("propose", "propose to keep so many; the rest is the other's", split),
@@ -90,31 +89,20 @@ def split_commands(items: Sequence[str]) -> dict[str, Command]:
 
 
 class NegotiationRenderer(PairRenderer):
-    """Of what `Negotiation.facts` gives a seat."""
+    """Of what `Negotiation.facts` gives a seat; ``wording`` is the game's."""
 
-    items: ClassVar[Sequence[str]] = tuple(f"{item}s" for item in ITEMS)
-    acts = split_commands(items)
-    such_as = "I take the hats and you get the rest"
+    def __init__(self, wording: Wording = BOOKS) -> None:
+        self._wording, self._items = wording, wording.items
+        self.acts = _commands(wording.items)
+        self.such_as = f"I take the {wording.items[1]} and you get the rest"
 
     def opening(self, view: Observation) -> list[Rendered]:
         """The rules, the pool, and what it is worth to the person."""
-        rules, values = self.told(self._part(view))
+        part, words = self._part(view), self._wording
         return [
-            Rendered("The rules: ", rules),
-            Rendered(f"You are {self.names[view.seat]}. To you, ", f"{values}."),
+            Rendered("The rules: ", words.rules(part.names, part.counts, part.most_acts)),
+            Rendered(f"You are {part.names[part.seat]}. To you, ", f"{words.values(part.values)}."),
         ]
-
-    def told(self, part: Part) -> tuple[str, str]:
-        """The rules, and what things are worth to the seat."""
-        return rules_in_words(part.names, part.counts, part.most_acts), values_in_words(part.values)
-
-    def worded(self, text: str) -> str:
-        """A sentence of ours about books, hats and balls, as a variant of the game says it."""
-        return text
-
-    def read(self, text: str) -> str:
-        """The other way round: the person's words, as the parser reads them."""
-        return text
 
     def heard(self, view: Observation) -> Sequence[tuple[int, Action]]:
         """The acts before the end."""
@@ -122,7 +110,7 @@ class NegotiationRenderer(PairRenderer):
 
     def done(self, view: Observation, seat: int, act: Action) -> str:
         """What was proposed, with what it leaves to the other; or agreed, refused, ended."""
-        return self.worded(done(act, self._part(view), seat))
+        return self._wording.told(done(act, self._part(view), seat))
 
     def prompt(self, view: Observation) -> str:
         """How many acts there are, or what may be taken."""
@@ -131,7 +119,7 @@ class NegotiationRenderer(PairRenderer):
             return super().prompt(view)
         agreed = "nothing was agreed on"
         if facts.meant is not None:
-            agreed = f"agreed for you: {self.worded(in_words(SPLIT_OF[facts.meant]))}"
+            agreed = f"agreed for you: {self._wording.told(in_words(SPLIT_OF[facts.meant]))}"
         return f"take your items ({agreed})> "
 
     def commands(self, view: Observation) -> Mapping[str, Command]:
@@ -151,12 +139,12 @@ class NegotiationRenderer(PairRenderer):
         if act.kind == SAY:
             standing = facts.standing if facts.by == 1 - facts.seat else None
             own = own_proposals(facts)
-            kind, split = parse(self.read(act.text), facts.counts, standing, own[-1] if own else None)
+            kind, split = parse(self._wording.read(act.text), facts.counts, standing, own[-1] if own else None)
             if kind == UNKNOWN:
                 raise LineError("that is no act: say who gets what, agree, disagree, or end it; /help lists commands")
             return Action(kind, act.text, None if split is None else list(SPLIT_OF[split]))
         if act.kind == SELECT and not act.text and facts.meant is None:
-            split_of = " ".join(self.items)
+            split_of = " ".join(self._items)
             raise LineError(f"nothing was agreed on: say how many you take, as /{TAKE} 1 0 2 ({split_of})")
         if act.kind == SELECT and not act.text and facts.meant is not None:
             return Action(SELECT, "", list(SPLIT_OF[facts.meant]))
@@ -171,11 +159,13 @@ class NegotiationRenderer(PairRenderer):
 
     def _numbers(self, words: str, counts: Counts) -> list[int]:
         numbers = words.replace(",", " ").split()
-        if len(numbers) != len(self.items) or not all(number.isascii() and number.isdecimal() for number in numbers):
-            raise LineError(f"{len(self.items)} whole numbers are needed: how many {', '.join(self.items)} are yours")
+        if len(numbers) != len(self._items) or not all(number.isascii() and number.isdecimal() for number in numbers):
+            raise LineError(f"{len(self._items)} whole numbers are needed: how many {', '.join(self._items)} are yours")
         kept = [int(number[:4]) for number in numbers]
         if any(one > count for one, count in zip(kept, counts, strict=True)):
-            raise LineError(f"there are {self.worded(in_words(counts))}: no item more than there is can be yours")
+            raise LineError(
+                f"there are {self._wording.told(in_words(counts))}: no item more than there is can be yours"
+            )
         return kept
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.bargaining.game import NAMES, NEGATION
@@ -30,7 +29,7 @@ class BargainingRenderer(PairRenderer):
     """Of what `Bargaining.facts` gives a side."""
 
     names = NAMES
-    acts: ClassVar[Mapping[str, Command]] = {
+    acts: Mapping[str, Command] = {
         OFFER: Command(OFFER, "offer a price, which the other may accept", "PRICE"),
         ACCEPT: Command(ACCEPT, "accept the other's offer: that is the deal"),
         REFUSE: Command(REFUSE, "refuse, and go on"),

@@ -10,11 +10,11 @@ from apportion.environments.negotiation.casino.contexts import CONTEXTS, POOL
 from apportion.environments.negotiation.casino.game import Casino
 from apportion.environments.negotiation.casino.scripts import Conceding, Fair
 from apportion.environments.negotiation.casino.scripts import Random as Drawn
-from apportion.environments.negotiation.casino.text_rendering import CasinoRenderer
 from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.text_rendering import NegotiationRenderer
 from apportion.environments.terminal.console import LineError
 
-TELLING = CasinoRenderer()
+TELLING = NegotiationRenderer(Casino.wording)
 SCRIPTS = (Drawn(), Conceding(), Fair())
 
 
