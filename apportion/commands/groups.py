@@ -37,7 +37,6 @@ def _group(name: str, text: str, commands: Iterable[click.Command]) -> CommandsI
 for _command in PLAY_COMMANDS:
     play_group.add_command(_command)
 for kind, title in deduction.DEDUCTION.items():
-    simulate_group.add_command(deduction.simulate_command(kind, title))
     play_group.add_command(deduction.play_command(kind, title))
     tournament_group.add_command(league_command(kind, title))
 for _command in (tables_savoir_command, tables_people_command, tables_stackelberg_command):
