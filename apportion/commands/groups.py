@@ -17,7 +17,6 @@ from apportion.commands.world import deduction
 from apportion.commands.world.annotate import expert_command
 from apportion.commands.world.judge import evaluate_command
 from apportion.commands.world.label_exact import shapley_command
-from apportion.commands.world.leagues import league_command
 from apportion.commands.world.negotiate import PLAY_COMMANDS
 from apportion.commands.world.play import play_group
 from apportion.commands.world.simulate import simulate_group
@@ -38,7 +37,6 @@ for _command in PLAY_COMMANDS:
     play_group.add_command(_command)
 for kind, title in deduction.DEDUCTION.items():
     play_group.add_command(deduction.play_command(kind, title))
-    tournament_group.add_command(league_command(kind, title))
 for _command in (tables_savoir_command, tables_people_command, tables_stackelberg_command):
     tables_group.add_command(_command)
 

@@ -12,8 +12,9 @@ import click
 
 from apportion.commands.shared.options import json_option, with_options
 from apportion.commands.shared.places import check_place, write
+from apportion.commands.world.deduction import DEDUCTION
 from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
-from apportion.commands.world.leagues import report_of
+from apportion.commands.world.leagues import HELP, LEAGUE_OPTIONS, league_of, report_of, tell_league
 from apportion.commands.world.playing import COUNT, EPISODE_OPTIONS, choice_of, played, told_before
 from apportion.foundation.errors import InputError
 
@@ -43,28 +44,32 @@ def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Seque
         dry_run: bool,
         **options: Any,
     ) -> None:
-        choice, how = choose(**options, paired=True), (overwrite, most_unusable, as_json)
-        _play(choice, out, (preview, dry_run), how, f"apportion inspect {out}{more.format(out=out)}")
+        from apportion.environments.deduction.league import LeagueChoice
+
+        choice = choose(**options)
+        league = isinstance(choice, LeagueChoice)
+        if len(choice.players.names) < 2 and not league:
+            raise InputError("--agents: a tournament needs two agents at least, with a comma between")
+        if told_before(choice, preview, dry_run, as_json):
+            return
+        report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
+        if league:
+            tell_league(out, as_json)
+        else:
+            _tell_table(out, as_json, f"apportion inspect {out}{more.format(out=out)}")
+        if report.left_out or report.problems:
+            told = f"{len(report.left_out):,} {'matches' if league else 'episodes'} failed or have no score"
+            click.echo(f"{told}: see {out / 'import_report.json'}", err=True)
+            sys.exit(1)
 
 
-def _play(
-    choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, float, bool], next_steps: str
-) -> None:
-    """Play a tournament and tell its table.
-
-    ``look`` is --preview and --dry-run, ``how`` --overwrite, --most-unusable and --json.
-    """
+def _tell_table(out: Path, as_json: bool, next_steps: str) -> None:
+    """Write the table beside the corpus, and show it."""
     from apportion.environments.tournament.page import as_json as document
     from apportion.environments.tournament.page import summary, write_table
     from apportion.environments.tournament.results import read_results
     from apportion.environments.tournament.standings import standings
 
-    (preview, dry_run), (overwrite, most_unusable, as_json) = look, how
-    if len(choice.players.names) < 2:
-        raise InputError("--agents: a tournament needs two agents at least, with a comma between")
-    if told_before(choice, preview, dry_run, as_json):
-        return
-    report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
     table = standings(read_results(out))
     paths = write_table(out, table, title_of(table))
     if as_json:
@@ -73,10 +78,6 @@ def _play(
         click.echo(summary(table))
         click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
         click.echo(f"next: {next_steps}")
-    if report.left_out or report.problems:
-        told = f"{len(report.left_out):,} episodes failed or have no score"
-        click.echo(f"{told}: see {out / 'import_report.json'}", err=True)
-        sys.exit(1)
 
 
 @tournament_group.command("table")
@@ -131,11 +132,13 @@ CORPUS is a corpus like that of `simulate {kind}`, with the table beside it as t
 goes on after a kill.
 """
 _JUDGE = ", or apportion world evaluate {out} (seven dimensions, by a language model)"
-_add("sotopia", _SOTOPIA, choice_of, (MATCHES, *EPISODE_OPTIONS), _JUDGE)
+_add("sotopia", _SOTOPIA, partial(choice_of, paired=True), (MATCHES, *EPISODE_OPTIONS), _JUDGE)
 for _kind, _unit, _scores in (
     ("negotiation", "context", "points and advantage"),
     ("bargaining", "bargain", "points, advantage, snp and share"),
     ("casino", "context", "points and advantage"),
 ):
     _text = _PAIRS.format(kind=_kind, unit=_unit, scores=_scores)
-    _add(_kind, _text, partial(pairs_of, _kind), (*ABOUT[_kind], *PAIR_OPTIONS))
+    _add(_kind, _text, partial(pairs_of, _kind, paired=True), (*ABOUT[_kind], *PAIR_OPTIONS))
+for _kind, _title in DEDUCTION.items():
+    _add(_kind, HELP.format(title=_title, kind=_kind), partial(league_of, _kind), LEAGUE_OPTIONS)
