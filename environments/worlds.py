@@ -29,9 +29,9 @@ class World:
     commands: tuple[str, ...] = (SIMULATE, PLAY, TOURNAMENT)
 
 
-def _negotiation(name: str, title: str, folder: str, choice: str, *commands: str) -> World:
+def _negotiation(name: str, title: str, folder: str, choice: str) -> World:
     place = f"apportion.environments.negotiation.{folder}simulation"
-    return World(name, title, f"{place}:SIMULATOR", choice=f"{place}:{choice}", reward="points", commands=commands)
+    return World(name, title, f"{place}:SIMULATOR", choice=f"{place}:{choice}", reward="points")
 
 
 def hidden_roles(name: str, title: str, module: str) -> World:
@@ -49,11 +49,9 @@ WORLDS: tuple[World, ...] = (
         reward="GOAL",
         commands=COMMANDS,
     ),
-    _negotiation(
-        "negotiation", "two share out books, hats and balls", "", "NegotiationChoice", SIMULATE, PLAY, TOURNAMENT
-    ),
-    _negotiation("bargaining", "a buyer and a seller", "bargaining.", "BargainingChoice", SIMULATE),
-    _negotiation("casino", "two share out food, water and firewood", "casino.", "CasinoChoice", SIMULATE),
+    _negotiation("negotiation", "two share out books, hats and balls", "", "NegotiationChoice"),
+    _negotiation("bargaining", "a buyer and a seller", "bargaining.", "BargainingChoice"),
+    _negotiation("casino", "two share out food, water and firewood", "casino.", "CasinoChoice"),
     hidden_roles(
         "werewolf", "Werewolf: two werewolves, a seer, a guardian and three villagers", f"{_DEDUCTION}.werewolf.game"
     ),

@@ -17,8 +17,7 @@ from apportion.commands.world import deduction
 from apportion.commands.world.annotate import expert_command
 from apportion.commands.world.judge import evaluate_command
 from apportion.commands.world.label_exact import shapley_command
-from apportion.commands.world.leagues import league_command
-from apportion.commands.world.negotiate import play_negotiation_command
+from apportion.commands.world.negotiate import PLAY_COMMANDS
 from apportion.commands.world.play import play_group
 from apportion.commands.world.simulate import simulate_group
 from apportion.commands.world.stackelberg_tables import tables_stackelberg_command
@@ -34,11 +33,10 @@ def _group(name: str, text: str, commands: Iterable[click.Command]) -> CommandsI
     return group
 
 
-play_group.add_command(play_negotiation_command)
+for _command in PLAY_COMMANDS:
+    play_group.add_command(_command)
 for kind, title in deduction.DEDUCTION.items():
-    simulate_group.add_command(deduction.simulate_command(kind, title))
     play_group.add_command(deduction.play_command(kind, title))
-    tournament_group.add_command(league_command(kind, title))
 for _command in (tables_savoir_command, tables_people_command, tables_stackelberg_command):
     tables_group.add_command(_command)
 

@@ -1,13 +1,12 @@
-"""A person negotiates with an agent."""
+"""A person negotiates with an agent: about things or packages, or about a price."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.registry import AgentRegistry
@@ -15,32 +14,53 @@ from apportion.environments.collect_episodes import EpisodePlan
 from apportion.environments.environment import Environment
 from apportion.environments.episode_log import LoggedEpisode
 from apportion.environments.human_play.episode import HumanPlay
-from apportion.environments.negotiation.agents import ROSTER
-from apportion.environments.negotiation.contexts import SEATS, Context, all_contexts, read_contexts
-from apportion.environments.negotiation.game import NAMES, Negotiation
-from apportion.environments.negotiation.rules import MOST_ACTS
-from apportion.environments.negotiation.simulation import about_game, game_of
-from apportion.environments.negotiation.text_rendering import NegotiationRenderer
+from apportion.environments.negotiation.bargaining.game import Bargaining
+from apportion.environments.negotiation.bargaining.text_rendering import BargainingRenderer
+from apportion.environments.negotiation.casino.game import Casino
+from apportion.environments.negotiation.game import Negotiation
+from apportion.environments.negotiation.pairing import PairChoice
+from apportion.environments.negotiation.simulation import NegotiationChoice
+from apportion.environments.negotiation.text_rendering import NegotiationRenderer, PairRenderer
+from apportion.environments.registry import SIMULATORS
 from apportion.environments.terminal.human_agent import HumanAgent
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import digest
 
+RENDERERS: Mapping[str, PairRenderer] = {
+    Negotiation.kind: NegotiationRenderer(),
+    Casino.kind: NegotiationRenderer(Casino.wording),
+    Bargaining.kind: BargainingRenderer(),
+}
+"""By world, how it is told to a person."""
+
 
 @dataclass(frozen=True)
 class PersonNegotiates(HumanPlay):
-    """A negotiation.
+    """A game of two.
 
-    ``seat``: The person's, from 1. ``partner``: The agent in the other seat. ``most_acts``, ``contexts``: As
-    `apportion.environments.negotiation.simulation.NegotiationChoice` has them; of ``contexts`` one is drawn.
+    ``choice``: What can be played, of which one is drawn, and acts at most; its agents and seed do not count.
+    ``seat``: The person's, from 1. ``partner``: The agent in the other seat.
     """
 
+    choice: PairChoice = field(default_factory=NegotiationChoice)
     seat: int = 1
     partner: str = "conceding"
-    most_acts: int = MOST_ACTS
-    contexts: Path | None = None
-    kind: ClassVar[str] = "play negotiation"
-    note: ClassVar[str] = "a person took part in every session; what is shared out and what rules score are simulated"
-    agents: ClassVar[AgentRegistry] = ROSTER
+    note: ClassVar[str] = "a person took part in every session; what it is about and what rules score are simulated"
+
+    @property
+    def world(self) -> str:
+        """What is played, as the environment is called."""
+        return self.choice.kind.removeprefix("simulate ")
+
+    @property
+    def kind(self) -> str:
+        """What makes the corpus."""
+        return f"play {self.world}"
+
+    @property
+    def agents(self) -> AgentRegistry:
+        """Those of the game."""
+        return self.choice.roster
 
     @property
     def partners(self) -> tuple[str, ...]:
@@ -48,38 +68,39 @@ class PersonNegotiates(HumanPlay):
         return (self.partner,)
 
     @property
-    def renderer(self) -> NegotiationRenderer:
-        """That of negotiations."""
-        return NegotiationRenderer()
+    def renderer(self) -> PairRenderer:
+        """That of the game."""
+        return RENDERERS[self.world]
 
     @property
     def seat_name(self) -> str:
         """As the environment calls the seat."""
-        return NAMES[self.seat - 1]
+        return self.choice.seats[self.seat - 1]
 
     @cached_property
-    def context(self) -> Context:
-        """What is shared out; raises InputError where the file of contexts cannot be read."""
-        found = all_contexts() if self.contexts is None else read_contexts(self.contexts)
-        return Random(f"{self.seed}/context").choice(found)
+    def drawn(self) -> Any:
+        """The context, or the bargain; raises InputError where a file of them cannot be read."""
+        return Random(f"{self.seed}/context").choice(replace(self.choice, games=1, seed=self.seed).pool)
 
     def check(self) -> None:
         """Raise InputError where there is no such seat, or the person's name cannot be used."""
-        if self.seat not in range(1, SEATS + 1):
-            there = " and ".join(f"{seat} ({name})" for seat, name in enumerate(NAMES, 1))
+        names = self.choice.seats
+        if self.seat not in range(1, len(names) + 1):
+            there = " and ".join(f"{seat} ({name})" for seat, name in enumerate(names, 1))
             raise InputError(f"{self.called('seat')} {self.seat}: no such seat; there are {there}")
         self.check_person()
 
     def plan(self, person: HumanAgent, agents: Mapping[str, Agent]) -> EpisodePlan:
         """The game, with both in their seats."""
         mine = self.seat - 1
-        seats = {name: person if seat == mine else agents[self.partner] for seat, name in enumerate(NAMES)}
-        about = {**about_game(self.context, self.most_acts), "person": mine}
-        # The seed holds nothing of the context: what it draws would tell of the other's values.
+        seats = {n: person if seat == mine else agents[self.partner] for seat, n in enumerate(self.choice.seats)}
+        told, make = self.choice.task(self.drawn)
+        about = {**told, "person": mine}
+        # The seed holds nothing of what was drawn: what the seed draws would tell of the other's values.
         seed = f"{'-'.join(agent.called for agent in seats.values())}-{self.seed}"
-        make = partial(Negotiation, self.context, self.most_acts)
         return EpisodePlan(f"{seed}-{digest(about)[:6]}", make, seats, seed, about)
 
     def environment_of(self, logged: LoggedEpisode) -> Environment:
         """The game that the log's opening says."""
-        return game_of(logged.opening["about"])
+        game: Environment = SIMULATORS.find(self.world).game(logged.opening["about"])
+        return game

@@ -22,13 +22,13 @@ from apportion.environments.negotiation.action_encoding import (
 )
 from apportion.environments.negotiation.contexts import ITEMS, SEATS, WORTH, Context, Counts
 from apportion.environments.negotiation.observation import (
+    BOOKS,
     SELECT,
     Part,
     PrivateInformation,
+    Wording,
     in_text,
     number_of,
-    rules_in_words,
-    values_in_words,
 )
 from apportion.environments.negotiation.pareto import solve
 from apportion.environments.negotiation.realization import in_words, sentence
@@ -57,6 +57,8 @@ class Negotiation(Environment):
     """
 
     kind: ClassVar[str] = "negotiation"
+    wording: ClassVar[Wording] = BOOKS
+    """How it is told; acts are read by it, too."""
     unheard_acts_stay: ClassVar[bool] = False
     """Selections follow from what was said: in a history without some acts they are made anew."""
     speeches: ClassVar[frozenset[str]] = frozenset({"propose", "insist", "agree", "disagree", "end"})
@@ -93,7 +95,7 @@ class Negotiation(Environment):
 
     def observe(self, agent: str) -> str:
         """The rules, the agent's own values, and what was done."""
-        return in_text(self.part(agent), self.heard, self.legal(agent))
+        return in_text(self.part(agent), self.heard, self.legal(agent), self.wording)
 
     def part(self, agent: str) -> Part:
         """What an agent knows from before the first act."""
@@ -119,7 +121,7 @@ class Negotiation(Environment):
         if kind not in (*WITH_SPLIT, SELECT):
             return Action(kind, text)
         seat = self.agents.index(agent)
-        split = parse(text, self.context.counts).split
+        split = parse(self.wording.read(text), self.context.counts).split
         if split is None and kind == SELECT:
             split = self.game.meant(seat)
         if split is None and kind == "insist":
@@ -129,15 +131,15 @@ class Negotiation(Environment):
     def meant(self, agent: str, text: str) -> Action:
         """The act that the words are, or that stands in brackets behind them (`said`); at the end what is taken."""
         if self.game.over:
-            kind, split = parse(text, self.context.counts)
+            kind, split = parse(self.wording.read(text), self.context.counts)
             takes = split is not None or kind == "agree" or text.startswith(f"[{SELECT}]")
             return self.in_words(agent, SELECT, text) if takes else Action("", text)
         game, seat = self.game, self.agents.index(agent)
         told = BEHIND.search(text)
         standing = game.standing if game.by == 1 - seat else None
-        kind, split = parse(told[1] if told else text, self.context.counts, standing)
+        kind, split = parse(self.wording.read(told[1] if told else text), self.context.counts, standing)
         if kind == UNKNOWN:
-            kind, split = parse(text, self.context.counts, standing, self._proposed(seat))
+            kind, split = parse(self.wording.read(text), self.context.counts, standing, self._proposed(seat))
         if kind == "insist" and kind not in game.kinds():
             kind = "propose"
         return Action(
@@ -178,16 +180,16 @@ class Negotiation(Environment):
         """An act's words, with the act in brackets where they do not say it; a selection is heard by nobody."""
         if move.act.kind == SELECT:
             return None
-        return _utterance(self._code(move.act.plain), move.act.text.strip(), self.context.counts)
+        return _utterance(self._code(move.act.plain), move.act.text.strip(), self.context.counts, self.wording)
 
     def backgrounds(self) -> list[tuple[str | None, str, str]]:
         """The rules and the pool for both; what things are worth to it for each agent alone."""
         names = (self.agents[0], self.agents[1])
         rows: list[tuple[str | None, str, str]] = [
-            (None, "rules", rules_in_words(names, self.context.counts, self.most_acts))
+            (None, "rules", self.wording.rules(names, self.context.counts, self.most_acts))
         ]
         for name, values in zip(self.agents, self.context.values, strict=True):
-            rows.append((name, "goal", f"As many points as possible: to {name}, {values_in_words(values)}."))
+            rows.append((name, "goal", f"As many points as possible: to {name}, {self.wording.values(values)}."))
         return rows
 
     def _proposed(self, seat: int) -> int | None:
@@ -197,7 +199,7 @@ class Negotiation(Environment):
 
     def _plain(self, code: int) -> str:
         """An act by its number, in words that `in_words` reads."""
-        return sentence(code, self.context.counts)
+        return self.wording.told(sentence(code, self.context.counts))
 
     def _check_context(self) -> None:
         """Raise InputError for a context that this game is not about."""
@@ -222,7 +224,7 @@ class Negotiation(Environment):
         if not (self.game.can_take(code) if act.kind == SELECT else self.game.allows(code)):
             raise InvalidActionError(
                 f"step {len(self.steps)}: {agent!r} {act.kind}s {act.data} of {list(self.context.counts)} "
-                f"({in_words(self.context.counts)}); no item more than there is"
+                f"({self.wording.told(in_words(self.context.counts))}); no item more than there is"
             )
 
     def _apply(self, moves: Step) -> None:
@@ -247,15 +249,15 @@ class Negotiation(Environment):
             return number_of(act)
         except CodeError as error:
             raise InvalidActionError(
-                f"step {len(self.steps)}: {error} (data: how many {', '.join(ITEMS)}s are kept)"
+                f"step {len(self.steps)}: {error} (data: how many {', '.join(self.wording.items)} are kept)"
             ) from None
 
 
 @lru_cache(maxsize=4096)
-def _utterance(code: int, words: str, counts: Counts) -> str:
-    plain = sentence(code, counts)
+def _utterance(code: int, words: str, counts: Counts, wording: Wording) -> str:
+    plain = wording.told(sentence(code, counts))
     if not words:
         return plain
-    kind, split = parse(words, counts)
+    kind, split = parse(wording.read(words), counts)
     said = (kind, split) == (act_of(code)[0], code % SPLITS if code < AGREE else None)
     return words if said else f"{words} [{plain}]"

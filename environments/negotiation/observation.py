@@ -95,30 +95,38 @@ def values_in_words(values: Sequence[int]) -> str:
     return ", ".join(f"a {item} {verb}{points}" for item, verb, points in zip(ITEMS, verbs, worth, strict=True))
 
 
-def in_text(
-    part: Part,
-    acts: Sequence[tuple[int, Action]],
-    legal: Sequence[str],
-    told: Sequence[str] | None = None,
-    worded: Callable[[str], str] = str,
-) -> str:
+@dataclass(frozen=True)
+class Wording:
+    """How a game is told, and read.
+
+    ``items``: What is shared, in the plural. ``rules``: The task, of names, pool and acts at most; ``values``: what is
+    worth what to a seat. ``told``: Of a sentence about books, hats and balls the game's own; ``read``: the other way
+    round, of anybody's words.
+    """
+
+    items: tuple[str, ...]
+    rules: Callable[[tuple[str, str], Counts, int], str]
+    values: Callable[[Sequence[int]], str]
+    told: Callable[[str], str] = str
+    read: Callable[[str], str] = str
+
+
+BOOKS = Wording(tuple(f"{item}s" for item in ITEMS), rules_in_words, values_in_words)
+"""Deal or No Deal's."""
+
+
+def in_text(part: Part, acts: Sequence[tuple[int, Action]], legal: Sequence[str], wording: Wording = BOOKS) -> str:
     """The observation of a seat.
 
     ``part``: What it knew before. ``acts``: What was done and heard so far, each with the seat that did it. ``legal``:
-    The kinds of acts that the seat may do now; empty when it is not its turn. ``told``: What it knows from before the
-    first act; None: the rules of Deal or No Deal, and its values. ``worded``: How a variant of the game words our
-    sentences about items.
+    The kinds of acts that the seat may do now; empty when it is not its turn. ``wording``: Of the game.
     """
-    told = told or (
-        rules_in_words(part.names, part.counts, part.most_acts),
-        f"You are {part.names[part.seat]}. To you, {values_in_words(part.values)}.",
-    )
-    lines = [*told, "What was done so far:"]
+    rules, values = wording.rules(part.names, part.counts, part.most_acts), wording.values(part.values)
+    lines = [rules, f"You are {part.names[part.seat]}. To you, {values}.", "What was done so far:"]
     for number, (seat, act) in enumerate(acts, 1):
         words = f" and said: {data_json(act.text)}" if act.text else ""
-        lines.append(
-            f"#{number} {'You' if seat == part.seat else part.names[seat]} {worded(done(act, part, seat))}{words}"
-        )
+        who, did = "You" if seat == part.seat else part.names[seat], wording.told(done(act, part, seat))
+        lines.append(f"#{number} {who} {did}{words}")
     if not acts:
         lines.append("nothing yet")
     if SELECT in legal:

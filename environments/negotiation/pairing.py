@@ -37,6 +37,8 @@ class PairChoice(Simulation):
     """The agents that there are."""
     seats: ClassVar[Sequence[str]]
     """Names of the two."""
+    at_end: ClassVar[int] = 0
+    """Acts of each when all others are done."""
 
     agents: tuple[str, ...] = ("conceding",)
     games: int = 100
@@ -53,17 +55,33 @@ class PairChoice(Simulation):
         """Who plays."""
         return Players(self.roster, self.agents, self.chosen, self.temperature, self.called)
 
+    @property
     @abstractmethod
-    def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
-        """The tasks in the order of play: what the log says of each besides seed and agents, and what makes it.
+    def pool(self) -> Sequence[Any]:
+        """All that can be played: contexts, or bargains. Raises InputError: a file that cannot be used."""
 
-        Raises InputError: Nothing to play, or a file that cannot be used.
-        """
+    @property
+    @abstractmethod
+    def played(self) -> tuple[Any, ...]:
+        """What of it is played, in order. Raises InputError: as ``pool``, nothing to play, or too little."""
+
+    @abstractmethod
+    def task(self, one: Any) -> tuple[dict[str, Any], Callable[[], Environment]]:
+        """What the log says of one of the pool besides seed and agents, and what makes its game."""
+
+    def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
+        """The tasks in the order of play. Raises InputError: as ``played``."""
+        return map(self.task, self.played)
 
     @property
     @abstractmethod
     def given(self) -> Mapping[str, Any]:
         """What of a record stands for a file of tasks; empty without one."""
+
+    def acts_of(self, environment: Environment, seat: int) -> int:
+        """Half of the acts, one more for whoever starts, and those at the end."""
+        starter: int = environment.starter  # type: ignore[attr-defined]
+        return len(range(seat != starter, self.most_acts, 2)) + self.at_end
 
     def check_some(self) -> None:
         """Refuse a choice of nothing.

@@ -29,7 +29,7 @@ from apportion.environments.negotiation.observation import SELECT, PrivateInform
 from apportion.environments.negotiation.realization import sentence
 
 LEAST = 4
-"""Points below which nobody here concedes."""
+"""Points of 10 below which nobody here concedes."""
 
 
 class Script(ABC):
@@ -64,6 +64,13 @@ class RandomAgent(Script):
 class DemandingAgent(Script):
     """Wants so many points, asks for them, insists where it wants no less than before, agrees to as much, then ends."""
 
+    most: ClassVar[int] = WORTH
+    """Points of the whole pool."""
+    step: ClassVar[int] = 1
+    """Points less at a time."""
+    least: ClassVar[int] = LEAST
+    """Points below which nobody concedes."""
+
     @abstractmethod
     def wanted(self, facts: PrivateInformation) -> int:
         """How many points it would be content with now."""
@@ -81,13 +88,13 @@ class DemandingAgent(Script):
 
 
 class GreedyAgent(DemandingAgent):
-    """Wants all 10 points, from the first act to the last."""
+    """Wants all points, from the first act to the last."""
 
     called = "greedy"
 
     def wanted(self, facts: PrivateInformation) -> int:
         """Everything."""
-        return WORTH
+        return self.most
 
 
 class FairAgent(DemandingAgent):
@@ -97,21 +104,21 @@ class FairAgent(DemandingAgent):
 
     def wanted(self, facts: PrivateInformation) -> int:
         """Half of them."""
-        return WORTH // 2
+        return self.most // 2
 
 
 class ConcedingAgent(DemandingAgent):
-    """Wants all points first, and a point less after each of its proposals, down to `LEAST`."""
+    """Wants all points first, and a `step` less after each of its proposals, down to the `least`."""
 
     called = "conceding"
 
     def wanted(self, facts: PrivateInformation) -> int:
         """Less and less."""
-        return max(WORTH - len(own_proposals(facts)), LEAST)
+        return max(self.most - self.step * len(own_proposals(facts)), self.least)
 
 
 class TitForTatAgent(DemandingAgent):
-    """Wants all points first, one less once, and from then on gives as many points as the other has given.
+    """Wants all points first, a `step` less once, and from then on gives as many points as the other has given.
 
     The other has given what its best offer is worth beyond its first: to this seat, which knows its own values alone.
     """
@@ -123,7 +130,7 @@ class TitForTatAgent(DemandingAgent):
         own, others = own_proposals(facts), proposals(facts, 1 - facts.seat)
         offers = [facts.worth(rest(facts.counts, split)) for split in others]
         given = max(offers) - offers[0] if offers else 0
-        return max(WORTH - bool(own) - given, LEAST)
+        return max(self.most - self.step * bool(own) - given, self.least)
 
 
 SCRIPTS: Mapping[str, type[Script]] = MappingProxyType(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,8 +30,14 @@ class NegotiationChoice(PairChoice):
     kind: ClassVar[str] = "simulate negotiation"
     roster: ClassVar[AgentRegistry] = ROSTER
     seats = NAMES
+    at_end = 1
 
     contexts: Path | None = None
+
+    @cached_property
+    def pool(self) -> Sequence[Context]:
+        """The contexts of the file, or all that are allowed. Raises InputError: a file that cannot be read."""
+        return all_contexts() if self.contexts is None else read_contexts(self.contexts)
 
     @cached_property
     def played(self) -> tuple[Context, ...]:
@@ -40,26 +46,19 @@ class NegotiationChoice(PairChoice):
         Raises InputError: Nothing to play, a file that cannot be read or has fewer contexts.
         """
         self.check_some()
-        if self.contexts is not None:
-            return self.first(read_contexts(self.contexts), self.contexts, "contexts")
-        found = list(all_contexts())
-        Random(f"{self.seed}/contexts").shuffle(found)
-        return self.first(found, None, "contexts")
+        found = list(self.pool)
+        if self.contexts is None:
+            Random(f"{self.seed}/contexts").shuffle(found)
+        return self.first(found, self.contexts, "contexts")
 
     @property
     def given(self) -> Mapping[str, Any]:
         """A digest of the contexts of a file."""
         return {} if self.contexts is None else {"contexts": digest([[one.counts, *one.values] for one in self.played])}
 
-    def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
-        """A negotiation about each context."""
-        for context in self.played:
-            yield about_game(context, self.most_acts), partial(Negotiation, context, self.most_acts)
-
-    def acts_of(self, environment: Environment, seat: int) -> int:
-        """Half of the acts, one more for whoever starts, and the selection."""
-        assert isinstance(environment, Negotiation)
-        return len(range(seat != environment.starter, self.most_acts, 2)) + 1
+    def task(self, one: Context) -> tuple[dict[str, Any], Callable[[], Environment]]:
+        """A negotiation about a context."""
+        return about_game(one, self.most_acts), partial(Negotiation, one, self.most_acts)
 
 
 def about_game(context: Context, most_acts: int) -> dict[str, Any]:

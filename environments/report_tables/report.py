@@ -12,6 +12,7 @@ from apportion.environments.report_tables.table import SIMULATED, Table, safe
 from apportion.environments.terminal.console import printable
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
+from apportion.foundation.truncate import listed
 
 HUMANS = ("person", "human")
 """What a person who plays is called as an agent; behind it may follow ``:``, ``@`` or ``-`` and more."""
@@ -31,6 +32,7 @@ def is_human(agent: str | None, called: Sequence[str] = ()) -> bool:
     return first in HUMANS or agent in called
 
 
+TO_FILL = "To fill what is not there:"
 NAME = "report"
 """Of the files that hold everything."""
 
@@ -45,18 +47,34 @@ class Report:
 
     def text(self) -> str:
         """For a terminal."""
-        return "\n\n".join(
-            [f"{self.head} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
-        )
+        blocks = [f"{self.head} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
+        if fills := self._fills():
+            lines = (f"  {printable(f'{reason} ({where}): {fill}')}" for reason, fill, where in fills)
+            blocks.append("\n".join([TO_FILL, *lines]))
+        return "\n\n".join(blocks)
 
     def markdown(self) -> str:
         """As Markdown."""
         facts = "\n".join(f"- {safe(fact)}" for fact in self.facts)
-        return "\n\n".join([f"# {self.head} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]) + "\n"
+        blocks = [f"# {self.head} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]
+        if fills := self._fills():
+            lines = [f"- {safe(f'{reason} ({where})')}: `{printable(fill)}`" for reason, fill, where in fills]
+            blocks += [f"**{TO_FILL}**", "\n".join(lines)]
+        return "\n\n".join(blocks) + "\n"
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {"simulated": True, "facts": list(self.facts), "tables": [table.to_json() for table in self.tables]}
+        fills = [{"because": reason, "tables": where, "fill": fill} for reason, fill, where in self._fills()]
+        tables = [table.to_json() for table in self.tables]
+        return {"simulated": True, "facts": list(self.facts), "tables": tables, "to_fill": fills}
+
+    def _fills(self) -> list[tuple[str, str, str]]:
+        """Why something is not there, the command that gives it, and of which tables."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for table in self.tables:
+            for pair in table.fills().items():
+                found.setdefault(pair, []).append(table.title.partition(":")[0])
+        return [(reason, fill, listed(list(dict.fromkeys(where)), 20)) for (reason, fill), where in found.items()]
 
     def write(self, folder: Path) -> list[Path]:
         """Write it whole and each table as .txt, .md and .json, figures also as .svg.

@@ -77,7 +77,7 @@ class Table:
     ``key``: Its name as a file: ``table_1``, ``figure_g4``. ``title``: Which one of the paper it is, of what. ``rows``:
     A cell a column; without rows, ``absent`` says why. ``notes``: How to read it. ``absent``: Why it is not there;
     empty where it is. ``picture``: The figure as SVG. ``decimals``: Of its figures. ``naming``: How many of the first
-    columns name a row.
+    columns name a row. ``fill``: The command that gives what is ``absent``; empty where there is none.
     """
 
     key: str
@@ -89,6 +89,7 @@ class Table:
     picture: str | None = None
     decimals: int = 2
     naming: int = 1
+    fill: str = ""
 
     def text(self) -> str:
         """For a terminal."""
@@ -121,6 +122,11 @@ class Table:
             "rows": [[_json(cell) for cell in row] for row in self.rows],
             "notes": list(self._notes()),
         }
+
+    def fills(self) -> dict[str, str]:
+        """By reason why something is not there, the command that gives it, where there is one."""
+        missing = [cell for row in self.rows for cell in row if isinstance(cell, Missing)]
+        return {one.reason: one.fill for one in (Missing(self.absent, self.fill), *missing) if one.fill}
 
     def _notes(self) -> tuple[str, ...]:
         """Its own, and why single figures are not there."""

@@ -13,6 +13,7 @@ from apportion.environments.report_tables.chart import chart
 from apportion.environments.report_tables.table import AnnotatedCell, Cell, Figure, Table, Value, mean
 from apportion.environments.stackelberg.games import AGAINST, AVERAGE, NO_TEAMS, Variants, cells_against, columns_of
 from apportion.environments.tournament.team_games.matches import Matches
+from apportion.environments.tournament.team_games.rates import TEAMS
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
@@ -53,7 +54,12 @@ def table_6(instances: tuple[CosineSimilarity, ...], sampling: Sampling) -> Tabl
     """
     title = "Table 6 of the Stackelberg Speaker: cosine of the answer that came and the desired ones"
     if not instances:
-        return Table("table_6", title, absent="no file of similarities was given")
+        return Table(
+            "table_6",
+            title,
+            absent="no file of similarities was given",
+            fill="--persuasion FILE, as apportion train refiner-eval writes it",
+        )
     epochs = sorted({one.epoch for one in instances})
     rows: list[tuple[Cell, ...]] = []
     means: list[Figure | None] = []
@@ -105,26 +111,28 @@ PERCENT = (0.0, 100.0)
 def figure_4(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:
     """By K, the number of desired and of undesired responses."""
     title = "Figure 4 of the Stackelberg Speaker: desired and undesired responses, K of each"
-    return _by_number("figure_4", title, "K", variants.intents, leagues, variants, sampling)
+    return _by_number("figure_4", title, "K", "intents", variants.intents, leagues, variants, sampling)
 
 
 def figure_10(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:
     """By the number of instances that a Refiner was trained on."""
     title = "Figure 10 of the Stackelberg Speaker: instances of training"
-    return _by_number("figure_10", title, "Instances", variants.instances, leagues, variants, sampling)
+    return _by_number("figure_10", title, "Instances", "instances", variants.instances, leagues, variants, sampling)
 
 
 def figure_5(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:
     """By language model, each agent against the opponent with the same model, where one is named."""
     title = "Figure 5 of the Stackelberg Speaker: language models behind the agents"
     if not variants.models:
-        return Table("figure_5", title, absent="of no agent the language model behind it was given")
+        return Table(
+            "figure_5", title, absent="of no agent the language model behind it was given", fill="--backend AGENT=MODEL"
+        )
     found = [league for league in leagues if league.by_teams.matches]
     rows: list[tuple[Cell, ...]] = []
     for played, behind in sorted(variants.models.items(), key=lambda item: (item[1], item[0])):
         opponent = variants.opponent(found, played)
         if opponent is None:
-            return Table("figure_5", title, absent=NO_TEAMS)
+            return Table("figure_5", title, absent=NO_TEAMS, fill=TEAMS)
         rows.append((behind, played, opponent, *cells_against(played, opponent, found, sampling)))
     columns = ("Model", "Agent", "against", *columns_of(found))
     places = list(dict.fromkeys(str(row[0]) for row in rows))
@@ -144,17 +152,18 @@ def _by_number(
     key: str,
     title: str,
     what: str,
+    option: str,
     numbers: Mapping[str, int],
     leagues: Sequence[Matches],
     variants: Variants,
     sampling: Sampling,
 ) -> Table:
     if not numbers:
-        return Table(key, title, absent="of no agent this number was given")
+        return Table(key, title, absent="of no agent this number was given", fill=f"--{option} AGENT=N")
     found = [league for league in leagues if league.by_teams.matches]
     opponent = variants.opponent(found)
     if opponent is None:
-        return Table(key, title, absent=NO_TEAMS)
+        return Table(key, title, absent=NO_TEAMS, fill=TEAMS)
     agents = sorted(numbers, key=lambda agent: (numbers[agent], agent))
     rows = tuple((numbers[agent], agent, *cells_against(agent, opponent, found, sampling)) for agent in agents)
     names = columns_of(found)

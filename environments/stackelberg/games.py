@@ -11,10 +11,12 @@ from apportion.environments.report_tables.table import Cell, Figure, Table, Valu
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import NO_MODELS, Scores, best_marked, models_only
 from apportion.environments.sotopia.reports.policies import most_met, only_partner
-from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.raters import HARD, JUDGE, PLAY, RatedEpisodes, titled
 from apportion.environments.tournament.results import Result
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.environments.tournament.team_games.rates import (
+    LEAGUE,
+    TEAMS,
     change_of_middle,
     difference,
     distinct,
@@ -75,6 +77,7 @@ class Variants:
 
 
 AVERAGE = "Avg."
+BARGAINS = "apportion world tournament bargaining CORPUS --agents A,B"
 NO_TEAMS = "no agent met another one, team against team"
 REWARDS = ("full", "positive-only", "negative-only")
 AGAINST = (
@@ -88,7 +91,7 @@ def table_1(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
     title = "Table 1 of the Stackelberg Speaker"
     found = [league.pool for league in leagues if league.pool.matches]
     if not found:
-        return [Table("table_1", title, absent="no league is there whose seats were drawn from a pool")]
+        return [Table("table_1", title, absent="no league is there whose seats were drawn from a pool", fill=LEAGUE)]
     return [by_team(one, sampling, f"table_1_{file_name(one.game)}", f"{title}: {one.game}") for one in found]
 
 
@@ -96,7 +99,12 @@ def table_2(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) 
     """Refiners by their reward, against one opponent."""
     title = "Table 2 of the Stackelberg Speaker: reward functions"
     if not variants.rewards:
-        return Table("table_2", title, absent="of no agent the reward was given by which it was trained")
+        return Table(
+            "table_2",
+            title,
+            absent="of no agent the reward was given by which it was trained",
+            fill="--reward AGENT=NAME",
+        )
     order = {reward: place for place, reward in enumerate(REWARDS)}
     agents = sorted(variants.rewards, key=lambda one: (order.get(variants.rewards[one], len(order)), one))
     rows = {agent: f"{agent} ({variants.rewards[agent]})" for agent in agents}
@@ -108,7 +116,9 @@ def table_4(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
     title = "Table 4 of the Stackelberg Speaker: votes received"
     found = [votes(one, sampling, f"table_4_{file_name(one.game)}", f"{title}: {one.game}") for one in leagues]
     there = [table for table in found if not table.absent]
-    return there or [Table("table_4", title, absent="no game is there in which players vote against players")]
+    return there or [
+        Table("table_4", title, absent="no game is there in which players vote against players", fill=LEAGUE)
+    ]
 
 
 def table_5(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:
@@ -125,7 +135,7 @@ def against(
     found = [league for league in leagues if league.by_teams.matches]
     opponent = variants.opponent(found)
     if opponent is None:
-        return Table(key, title, absent=NO_TEAMS)
+        return Table(key, title, absent=NO_TEAMS, fill=TEAMS)
     named = {opponent: opponent, **{agent: name for agent, name in rows.items() if agent != opponent}}
     cells = [cells_against(agent, opponent, found, sampling) for agent in named]
     made = tuple((name, *row) for name, row in zip(named.values(), cells, strict=True))
@@ -180,7 +190,7 @@ def table_7(bargains: Sequence[Result], named: Sequence[str], sampling: Sampling
     """
     title = "Table 7 of the Stackelberg Speaker: bargaining, the buyer's side"
     if not bargains:
-        return Table("table_7", title, absent="no corpus of bargains was given")
+        return Table("table_7", title, absent="no corpus of bargains was given", fill=BARGAINS)
     sold = Counter(seller for _, seller in {(one.seating[BUYER], one.seating[SELLER]) for one in bargains})
     seller = next((name for name in named if name in sold), None) or min(sold, key=lambda name: (-sold[name], name))
     found = [one for one in bargains if one.seating[SELLER] == seller]
@@ -206,7 +216,7 @@ def _mean(bargains: Sequence[Result], dimension: str, factor: float, sampling: S
 
 
 DIMENSIONS = {"GOAL": "Goal", OVERALL: "Overall"}
-NO_HARD = Missing("no file of hard tasks was given")
+NO_HARD = Missing("no file of hard tasks was given", HARD)
 
 
 def table_3(
@@ -220,11 +230,11 @@ def table_3(
     """
     title = "Table 3 of the Stackelberg Speaker: SOTOPIA"
     if rated is None:
-        return Table("table_3", title, absent="no corpus of social episodes was given")
+        return Table("table_3", title, absent="no corpus of social episodes was given", fill=f"{PLAY}, then {JUDGE}")
     found = models_only(rated)
     partner = next((name for name in named if name in found), None) or most_met(found)
     if partner is None:
-        return Table("table_3", title, absent=NO_MODELS if not found else "no agent met another one")
+        return Table("table_3", title, absent=NO_MODELS if not found else "no agent met another one", fill=PLAY)
     columns: list[str] = []
     cells: list[list[Cell]] = []
     for tasks, chosen in (("all tasks", None), ("hard tasks", hard)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from apportion.foundation.tables.numbers import fixed
@@ -45,6 +45,7 @@ class IntervalEstimate:
 
 @dataclass(frozen=True)
 class Missing:
-    """A figure that cannot be given, and why."""
+    """A figure that cannot be given, and why; ``fill``: the command that gives it, empty where there is none."""
 
     reason: str
+    fill: str = field(default="", compare=False)

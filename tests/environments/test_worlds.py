@@ -50,7 +50,7 @@ def test_every_row_leads_to_what_it_names() -> None:
 def test_a_toy_is_one_row_and_its_own_file(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", TOY, str(tmp_path / "c")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "avalon mole negotiation onuw sotopia werewolf mole"
+    assert done.stdout.splitlines()[-1] == "avalon bargaining casino mole negotiation onuw sotopia werewolf mole"
 
 
 def test_the_rules_score_what_stands() -> None:

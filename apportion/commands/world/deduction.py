@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click
 
 from apportion.commands.shared.options import option_names, with_options
 from apportion.commands.world import play
-from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of, simulate
+from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of
 from apportion.environments.worlds import WORLDS
 
 if TYPE_CHECKING:
@@ -53,19 +52,6 @@ def deduction_of(kind: str, agents: str, rules: tuple[str, ...], **options: Any)
     )
 
 
-def simulate_command(kind: str, title: str) -> click.Command:
-    """`apportion world simulate KIND`."""
-
-    @click.command(kind, help=_SIMULATE.format(title=title, kind=kind), short_help=f"Play {title}.")
-    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-    @click.option("--agents", default="claims", show_default=True, help="Who plays, by name, with commas between.")
-    def command(**given: Any) -> None:
-        simulate(partial(deduction_of, kind), **given)
-
-    made: click.Command = with_options(GAME_OPTIONS, command)
-    return made
-
-
 def play_command(kind: str, title: str) -> click.Command:
     """`apportion world play KIND`."""
 
@@ -96,7 +82,7 @@ def play_command(kind: str, title: str) -> click.Command:
     return made
 
 
-_SIMULATE = """Play {title}.
+SIMULATE = """Play {title}.
 
 --agents are `random`, `claims` and `bayes` (scripts), recorded@LOG#EPISODE, a package's, and `base`, `react` and
 `recon` (the language model --model; base@OTHER names another one of the same server). The seats of every game are

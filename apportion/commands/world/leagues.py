@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import with_options
 from apportion.commands.world.deduction import LIMIT, RULES, deduction_of
-from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, played, told_before
+from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED
+
+if TYPE_CHECKING:
+    from apportion.environments.deduction.league import LeagueChoice
 
 MATCHES = click.option("--matches", type=COUNT, default=500, show_default=True, help="Each with a deal of its own.")
 TEAMS = click.option(
@@ -20,40 +21,13 @@ LEAGUE_OPTIONS = (MATCHES, TEAMS, SEED, RULES, LIMIT, *HOW_OPTIONS, *MODEL_OPTIO
 """Of a league: all but who plays, and where it is written."""
 
 
-def league_command(kind: str, title: str) -> click.Command:
-    """`apportion world tournament KIND`."""
+def league_of(kind: str, matches: int, teams: bool, **options: Any) -> LeagueChoice:
+    """What the options of the running command choose."""
+    from apportion.environments.deduction.league import LeagueChoice
+    from apportion.environments.tournament.team_games.matches import POOL
+    from apportion.environments.tournament.team_games.matches import TEAMS as TEAM_AGAINST_TEAM
 
-    @click.command(kind, help=_HELP.format(title=title, kind=kind), short_help=f"A league of {title}.")
-    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-    @click.option("--agents", required=True, help=f"The pool, by name, with commas between; see `simulate {kind}`.")
-    def command(
-        out: Path,
-        matches: int,
-        teams: bool,
-        overwrite: bool,
-        most_unusable: float,
-        as_json: bool,
-        preview: int | None,
-        dry_run: bool,
-        **options: Any,
-    ) -> None:
-        from apportion.environments.deduction.league import LeagueChoice
-        from apportion.environments.tournament.team_games.matches import POOL
-        from apportion.environments.tournament.team_games.matches import TEAMS as TEAM_AGAINST_TEAM
-
-        mode = TEAM_AGAINST_TEAM if teams else POOL
-        choice = LeagueChoice.of(deduction_of(kind, games=matches, **options), mode)
-        if told_before(choice, preview, dry_run, as_json):
-            return
-        report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
-        tell_league(out, as_json)
-        if report.left_out or report.problems:
-            told = f"{len(report.left_out):,} matches failed or have no score"
-            click.echo(f"{told}: see {out / 'import_report.json'}", err=True)
-            sys.exit(1)
-
-    made: click.Command = with_options(LEAGUE_OPTIONS, command)
-    return made
+    return LeagueChoice.of(deduction_of(kind, games=matches, **options), TEAM_AGAINST_TEAM if teams else POOL)
 
 
 def tell_league(out: Path, as_json: bool) -> None:
@@ -85,7 +59,7 @@ def report_of(corpus: Path) -> Any:
     return league_report(matches, Sampling(), f"League of {matches.game}: {', '.join(matches.agents)}")
 
 
-_HELP = """A league of {title}.
+HELP = """A league of {title}.
 
 Every seat of every match is drawn from the pool --agents; with --teams each agent has a team to itself, against each
 other one and itself, --matches of every ordered pair. Match N has the same deal whoever plays, in every league of the

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.shared.options import with_options
-from apportion.commands.world.games import (
-    BARGAIN_OPTIONS,
-    GAME_OPTIONS,
-    SCENARIOS,
-    bargaining_of,
-    casino_of,
-    negotiation_of,
-)
+from apportion.commands.world.deduction import DEDUCTION, GAME_OPTIONS, SIMULATE, deduction_of
+from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
 from apportion.commands.world.playing import EPISODE_OPTIONS, choice_of, simulate
 
 if TYPE_CHECKING:
@@ -32,12 +26,14 @@ def simulate_group() -> None:
     """
 
 
-def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Sequence[Any]) -> None:
+def _add(
+    kind: str, text: str, choose: Callable[..., Simulation], options: Sequence[Any], agents: str = "conceding"
+) -> None:
     """Add the command that plays ``kind`` into a corpus, or says what would be asked."""
 
     @simulate_group.command(kind, help=text)
     @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-    @click.option("--agents", default="conceding", show_default=True, help="Who plays, by name, with commas between.")
+    @click.option("--agents", default=agents, show_default=True, help="Who plays, by name, with commas between.")
     @partial(with_options, options)
     def command(**given: Any) -> None:
         simulate(choose, **given)
@@ -72,6 +68,7 @@ _CASINO = """Play CaSiNo's game: two share out food, water and firewood; without
 and `advantage`, by the rules. The same command goes on after a kill, and pays for no reply twice.
 """
 _add("sotopia", _SOTOPIA, choice_of, EPISODE_OPTIONS)
-_add("negotiation", _NEGOTIATION, negotiation_of, GAME_OPTIONS)
-_add("bargaining", _BARGAINING, bargaining_of, (SCENARIOS, *BARGAIN_OPTIONS))
-_add("casino", _CASINO, casino_of, BARGAIN_OPTIONS)
+for _kind, _text in (("negotiation", _NEGOTIATION), ("bargaining", _BARGAINING), ("casino", _CASINO)):
+    _add(_kind, _text, partial(pairs_of, _kind), (*ABOUT[_kind], *PAIR_OPTIONS))
+for _kind, _title in DEDUCTION.items():
+    _add(_kind, SIMULATE.format(title=_title), partial(deduction_of, _kind), GAME_OPTIONS, "claims")

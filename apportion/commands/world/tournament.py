@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +12,9 @@ import click
 
 from apportion.commands.shared.options import json_option, with_options
 from apportion.commands.shared.places import check_place, write
-from apportion.commands.world.games import GAME_OPTIONS, negotiation_of
-from apportion.commands.world.leagues import report_of
+from apportion.commands.world.deduction import DEDUCTION
+from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
+from apportion.commands.world.leagues import HELP, LEAGUE_OPTIONS, league_of, report_of, tell_league
 from apportion.commands.world.playing import COUNT, EPISODE_OPTIONS, choice_of, played, told_before
 from apportion.foundation.errors import InputError
 
@@ -25,56 +28,48 @@ def tournament_group() -> None:
     """Let every agent play with every other, and see who reaches more."""
 
 
-@tournament_group.command("sotopia")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", required=True, help="Who plays, with commas between.")
-@click.option("--matches", type=COUNT, help="As many episodes, seats drawn from --agents, not all pairs.")
-def sotopia_command(
-    out: Path, overwrite: bool, most_unusable: float, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play social episodes (SOTOPIA): every ordered pair of --agents, on the same tasks and seeds.
+def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Sequence[Any], more: str = "") -> None:
+    """Add the command that lets agents meet in the world ``kind``; ``more``: what else can be done next."""
 
-    CORPUS is a corpus like that of `simulate sotopia`, the table beside it (tournament.json, tournament.md), by pair
-    and by agent in each seat. The same command goes on after a kill.
-    """
-    next_steps = f"apportion inspect {out}, or apportion world evaluate {out} (seven dimensions, by a language model)"
-    _play(choice_of(**options, paired=True), out, (preview, dry_run), (overwrite, most_unusable, as_json), next_steps)
+    @tournament_group.command(kind, help=text)
+    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+    @click.option("--agents", required=True, help=f"Who plays, with commas between; see `simulate {kind}`.")
+    @partial(with_options, options)
+    def command(
+        out: Path,
+        overwrite: bool,
+        most_unusable: float,
+        as_json: bool,
+        preview: int | None,
+        dry_run: bool,
+        **options: Any,
+    ) -> None:
+        from apportion.environments.deduction.league import LeagueChoice
+
+        choice = choose(**options)
+        league = isinstance(choice, LeagueChoice)
+        if len(choice.players.names) < 2 and not league:
+            raise InputError("--agents: a tournament needs two agents at least, with a comma between")
+        if told_before(choice, preview, dry_run, as_json):
+            return
+        report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
+        if league:
+            tell_league(out, as_json)
+        else:
+            _tell_table(out, as_json, f"apportion inspect {out}{more.format(out=out)}")
+        if report.left_out or report.problems:
+            told = f"{len(report.left_out):,} {'matches' if league else 'episodes'} failed or have no score"
+            click.echo(f"{told}: see {out / 'import_report.json'}", err=True)
+            sys.exit(1)
 
 
-@tournament_group.command("negotiation")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--agents", required=True, help="Who plays, by name, with commas between; see `simulate negotiation`.")
-def negotiation_command(
-    out: Path, overwrite: bool, most_unusable: float, as_json: bool, preview: int | None, dry_run: bool, **options: Any
-) -> None:
-    """Play negotiations: every ordered pair of --agents, each with itself, the same contexts and seeds.
-
-    CORPUS is a corpus like that of `simulate negotiation`, with the table beside it as tournament.json and
-    tournament.md: points and advantage by pair and by agent in each seat, with bootstrap intervals over contexts and
-    paired t-tests. The same command goes on after a kill.
-    """
-    look, how = (preview, dry_run), (overwrite, most_unusable, as_json)
-    _play(negotiation_of(**options, paired=True), out, look, how, f"apportion inspect {out}")
-
-
-def _play(
-    choice: Simulation, out: Path, look: tuple[int | None, bool], how: tuple[bool, float, bool], next_steps: str
-) -> None:
-    """Play a tournament and tell its table.
-
-    ``look`` is --preview and --dry-run, ``how`` --overwrite, --most-unusable and --json.
-    """
+def _tell_table(out: Path, as_json: bool, next_steps: str) -> None:
+    """Write the table beside the corpus, and show it."""
     from apportion.environments.tournament.page import as_json as document
     from apportion.environments.tournament.page import summary, write_table
     from apportion.environments.tournament.results import read_results
     from apportion.environments.tournament.standings import standings
 
-    (preview, dry_run), (overwrite, most_unusable, as_json) = look, how
-    if len(choice.players.names) < 2:
-        raise InputError("--agents: a tournament needs two agents at least, with a comma between")
-    if told_before(choice, preview, dry_run, as_json):
-        return
-    report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
     table = standings(read_results(out))
     paths = write_table(out, table, title_of(table))
     if as_json:
@@ -83,10 +78,6 @@ def _play(
         click.echo(summary(table))
         click.echo(f"wrote {out} (a corpus), {' and '.join(str(path) for path in paths)}")
         click.echo(f"next: {next_steps}")
-    if report.left_out or report.problems:
-        told = f"{len(report.left_out):,} episodes failed or have no score"
-        click.echo(f"{told}: see {out / 'import_report.json'}", err=True)
-        sys.exit(1)
 
 
 @tournament_group.command("table")
@@ -128,5 +119,26 @@ def title_of(table: Standings) -> str:
     return f"Tournament of {', '.join(table.agents)}"
 
 
-with_options(EPISODE_OPTIONS, sotopia_command)
-with_options(GAME_OPTIONS, negotiation_command)
+MATCHES = click.option("--matches", type=COUNT, help="As many episodes, seats drawn from --agents, not all pairs.")
+_SOTOPIA = """Play social episodes (SOTOPIA): every ordered pair of --agents, on the same tasks and seeds.
+
+CORPUS is a corpus like that of `simulate sotopia`, the table beside it (tournament.json, tournament.md), by pair
+and by agent in each seat. The same command goes on after a kill.
+"""
+_PAIRS = """Play {kind}: every ordered pair of --agents, each with itself, on the same {unit}s and seeds.
+
+CORPUS is a corpus like that of `simulate {kind}`, with the table beside it as tournament.json and tournament.md:
+{scores} by pair and by agent in each seat, with bootstrap intervals over {unit}s and paired t-tests. The same command
+goes on after a kill.
+"""
+_JUDGE = ", or apportion world evaluate {out} (seven dimensions, by a language model)"
+_add("sotopia", _SOTOPIA, partial(choice_of, paired=True), (MATCHES, *EPISODE_OPTIONS), _JUDGE)
+for _kind, _unit, _scores in (
+    ("negotiation", "context", "points and advantage"),
+    ("bargaining", "bargain", "points, advantage, snp and share"),
+    ("casino", "context", "points and advantage"),
+):
+    _text = _PAIRS.format(kind=_kind, unit=_unit, scores=_scores)
+    _add(_kind, _text, partial(pairs_of, _kind, paired=True), (*ABOUT[_kind], *PAIR_OPTIONS))
+for _kind, _title in DEDUCTION.items():
+    _add(_kind, HELP.format(title=_title, kind=_kind), partial(league_of, _kind), LEAGUE_OPTIONS)

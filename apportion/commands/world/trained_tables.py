@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -83,6 +82,7 @@ def tables_people_command(
     First --export, then --answers with the same --method and --seed.
     """
     from apportion.corpus.corpus import Corpus
+    from apportion.environments.report_tables.report import Report
     from apportion.environments.sotopia.evaluation.human_ratings.credit_form import CreditStudy, rewards_in
     from apportion.environments.sotopia.reports.episode_scores import read_scored
     from apportion.environments.sotopia.reports.preference import figure_9
@@ -101,10 +101,9 @@ def tables_people_command(
         return
     given = [one for name, path in map(_person, answers) for one in study.read(path, name)]
     agents = {(seat.session, seat.name): seat.agent for seat in read_scored([opened]) if seat.agent is not None}
-    made = figure_9(given, agents, sorted(methods), Sampling())
-    document = {"tables": [one.to_json() for one in made]}
-    text = "\n\n".join(one.text() for one in made)
-    click.echo(json.dumps(document, indent=1, ensure_ascii=False) if as_json else text)
+    facts = (f"{len(given):,} answers of {len(answers):,} people",)
+    made = Report(facts, figure_9(given, agents, sorted(methods), Sampling()), "Credit, as people see it")
+    tell_tables(made, None, as_json)
 
 
 def _person(given: str) -> tuple[str, Path]:

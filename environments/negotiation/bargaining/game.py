@@ -28,7 +28,7 @@ from apportion.foundation.errors import InputError
 NAMES = ("Buyer", "Seller")
 MOST_DIGITS = 20
 """A number of so many is no price."""
-_NEGATION = re.compile(r"\b(not|never|no|cannot)\b|n['’]t\b", re.IGNORECASE)
+NEGATION = re.compile(r"\b(not|never|no|cannot)\b|n['’]t\b", re.IGNORECASE)
 _HEDGED = re.compile(r"\b(if|nobody)\b|\?", re.IGNORECASE)
 BARE = 2
 """So many words name an act and say nothing else."""
@@ -102,7 +102,7 @@ class Bargaining(Environment):
         ours = (
             kind for kind in KINDS[1:] if any(words == sentence(seat, Action(kind), wording) for wording in range(3))
         )
-        named = [kind for kind in KINDS if kind in words.casefold() and not _NEGATION.search(words)]
+        named = [kind for kind in KINDS if kind in words.casefold() and not NEGATION.search(words)]
         read = OFFER if _NUMBER.search(words) else _READ.get(parse(words, (1, 1, 1)).kind, "")
         if read != OFFER and REFUSE in named and len(named) > 1:  # "I refuse to accept that."
             read = REFUSE

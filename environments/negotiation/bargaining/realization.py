@@ -75,6 +75,17 @@ def limit_in_words(seat: int, limit: int) -> str:
     return f"your cost is {limit}: what you get beyond it is your gain, what you get less your loss."
 
 
+def done(act: Action) -> str:
+    """An act, behind who did it.
+
+    >>> done(Action("offer", "", 30)), done(Action("leave"))
+    ('offered 30', 'left')
+    """
+    if act.kind == OFFER:
+        return f"offered {act.data}"
+    return {ACCEPT: "accepted", REFUSE: "refused"}.get(act.kind, "left")
+
+
 def in_text(facts: Facts, legal: Sequence[str]) -> str:
     """The observation of a side; what the other said stands as JSON text, so that it cannot pose as anything else."""
     lines = [
@@ -84,13 +95,8 @@ def in_text(facts: Facts, legal: Sequence[str]) -> str:
     ]
     for number, (seat, act) in enumerate(facts.acts, 1):
         who = "You" if seat == facts.seat else facts.names[seat]
-        does = (
-            f"offered {act.data}"
-            if act.kind == OFFER
-            else {ACCEPT: "accepted", REFUSE: "refused"}.get(act.kind, "left")
-        )
         said = f" and said: {data_json(act.text)}" if act.text else ""
-        lines.append(f"#{number} {who} {does}{said}")
+        lines.append(f"#{number} {who} {done(act)}{said}")
     if legal:
         lines.append(f"It is your turn (act {len(facts.acts) + 1} of {facts.most_acts}). You may: {', '.join(legal)}.")
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -33,31 +33,29 @@ class BargainingChoice(PairChoice):
     scenarios: Path | None = None
 
     @cached_property
+    def pool(self) -> Sequence[Bargain]:
+        """The bargains of the file, or as many as are played, drawn. Raises InputError: a file that cannot be read."""
+        if self.scenarios is not None:
+            return read_bargains(self.scenarios)
+        return tuple(draw_bargain(Random(f"{self.seed}/bargain/{number}")) for number in range(self.games))
+
+    @cached_property
     def played(self) -> tuple[Bargain, ...]:
         """The bargains, in the order of play.
 
         Raises InputError: Nothing to play, a file that cannot be read or has fewer bargains.
         """
         self.check_some()
-        if self.scenarios is None:
-            return tuple(draw_bargain(Random(f"{self.seed}/bargain/{number}")) for number in range(self.games))
-        return self.first(read_bargains(self.scenarios), self.scenarios, "bargains")
+        return self.first(self.pool, self.scenarios, "bargains")
 
     @property
     def given(self) -> Mapping[str, Any]:
         """A digest of the bargains of a file."""
         return {} if self.scenarios is None else {"scenarios": digest([list(astuple(one)) for one in self.played])}
 
-    def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
-        """Every bargain."""
-        for bargain in self.played:
-            about = {"bargain": list(astuple(bargain)), "most_acts": self.most_acts}
-            yield about, partial(Bargaining, bargain, self.most_acts)
-
-    def acts_of(self, environment: Environment, seat: int) -> int:
-        """Half of the acts, one more for whoever starts."""
-        assert isinstance(environment, Bargaining)
-        return len(range(seat != environment.starter, self.most_acts, 2))
+    def task(self, one: Bargain) -> tuple[dict[str, Any], Callable[[], Environment]]:
+        """A bargain."""
+        return {"bargain": list(astuple(one)), "most_acts": self.most_acts}, partial(Bargaining, one, self.most_acts)
 
 
 def game_of(about: Mapping[str, Any]) -> Bargaining:

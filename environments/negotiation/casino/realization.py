@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from apportion.corpus.casino_points import ISSUES, MOST, PACKAGES, WALKED_AWAY
-from apportion.environments.negotiation.contexts import ITEMS
+from apportion.environments.negotiation.contexts import ITEMS, Counts
+from apportion.environments.negotiation.observation import Wording
 
 _ITEM = re.compile(rf"\b({'|'.join(ITEMS)})s?\b")
 _ISSUE = re.compile(rf"\b({'|'.join(ISSUES)})\b", re.IGNORECASE)
@@ -31,8 +32,8 @@ def in_items(text: str) -> str:
     return _ISSUE.sub(lambda found: f"{ITEMS[_PLACES[found[1].lower()]]}s", text)
 
 
-def rules_in_words(names: tuple[str, str], most_acts: int) -> str:
-    """The task, as both know it."""
+def rules_in_words(names: tuple[str, str], counts: Counts, most_acts: int) -> str:
+    """The task, as both know it; ``counts`` are always the same."""
     return (
         f"{names[0]} and {names[1]}, neighbours at a campsite, share out {PACKAGES} packages each of "
         f"{', '.join(ISSUES)}. To each of them one of the three is worth 5 points a package, one 4 and one 3; nobody "
@@ -52,3 +53,7 @@ def values_in_words(values: Sequence[int]) -> str:
     first, *others = zip(ISSUES, values, strict=True)
     told = [f"a package of {first[0]} is worth {first[1]} points", *(f"of {issue} {value}" for issue, value in others)]
     return ", ".join(told)
+
+
+PACKAGE_WORDS = Wording(tuple(issue.lower() for issue in ISSUES), rules_in_words, values_in_words, in_issues, in_items)
+"""The game's wording."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from apportion.environments.environment import Environment
 from apportion.environments.negotiation.casino.agents import ROSTER
-from apportion.environments.negotiation.casino.contexts import POOL, drawn
+from apportion.environments.negotiation.casino.contexts import CONTEXTS, POOL, drawn
 from apportion.environments.negotiation.casino.game import Casino
 from apportion.environments.negotiation.contexts import Context
 from apportion.environments.negotiation.simulation import NegotiationChoice
@@ -25,6 +25,11 @@ class CasinoChoice(NegotiationChoice):
     roster = ROSTER
 
     @cached_property
+    def pool(self) -> Sequence[Context]:
+        """All 36 contexts."""
+        return CONTEXTS
+
+    @cached_property
     def played(self) -> tuple[Context, ...]:
         """The contexts, in the order of play.
 
@@ -35,11 +40,10 @@ class CasinoChoice(NegotiationChoice):
             raise InputError(f"contexts = {self.contexts}: no file has contexts of this game; leave it out")
         return drawn(self.games, self.seed)
 
-    def tasks(self) -> Iterable[tuple[Mapping[str, Any], Callable[[], Environment]]]:
-        """A game about each context."""
-        for context in self.played:
-            about = {"values": list(map(list, context.values)), "most_acts": self.most_acts}
-            yield about, partial(Casino, context, self.most_acts)
+    def task(self, one: Context) -> tuple[dict[str, Any], Callable[[], Environment]]:
+        """A game about a context."""
+        about = {"values": list(map(list, one.values)), "most_acts": self.most_acts}
+        return about, partial(Casino, one, self.most_acts)
 
 
 def game_of(about: Mapping[str, Any]) -> Casino:

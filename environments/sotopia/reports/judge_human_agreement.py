@@ -14,7 +14,7 @@ from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.report_tables.chart import Span, histogram, spans
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import Seat
-from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.raters import JUDGE, PEOPLE, SECOND, RatedEpisodes, titled
 from apportion.environments.sotopia.reports.statistics import binned, pearson, randolph
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
@@ -26,7 +26,9 @@ APPENDIX_ORDER = ("SOC", "SEC", "FIN", "REL", "KNO", "GOAL", "BEL")
 LEVELS = ((0.01, "**"), (0.05, "*"))
 STARS = "Pearson's r of the judge's score and the mean of people's, [95 % interval], n pairs; ** p <= 0.01, * p <= 0.05"
 WORDINGS = ("paper", "fine-grained")
+NO_WORDINGS = "no model judges in both wordings, paper@MODEL and fine-grained@MODEL"
 NOBODY = "no annotator is named as a person"
+NOT_BOTH = Missing("the judge and people rated nobody both", PEOPLE)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def table_1(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Correlation of the judge with people by dimension, models and humans apart."""
     title = f"Table 1: Pearson's r between judge {titled(rated.judge)} and people"
     if not rated.people:
-        return Table("table_1", title, absent=NOBODY)
+        return Table("table_1", title, absent=NOBODY, fill=PEOPLE)
     groups: dict[str, Callable[[Seat], bool]] = {
         "Models": lambda seat: seat.agent is not None and not rated.played_by_people(seat),
         "Humans": rated.played_by_people,
@@ -78,11 +80,11 @@ def figure_2(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """The distribution of the judge's score less people's."""
     title = f"Figure 2: score of judge {titled(rated.judge)} less the mean of people's"
     if not rated.people:
-        return Table("figure_2", title, absent=NOBODY)
+        return Table("figure_2", title, absent=NOBODY, fill=PEOPLE)
     by_dimension = {dim: Pairs.of(rated, rated.judge, dim) for dim in ORDER}
     every = Pairs(*([x for one in by_dimension.values() for x in getattr(one, name)] for name in Pairs.__annotations__))
     if not every.judge:
-        return Table("figure_2", title, absent="the judge and people rated nobody both")
+        return Table("figure_2", title, absent=NOT_BOTH.reason, fill=NOT_BOTH.fill)
     rows = [(name, *_differences(pairs, sampling)) for name, pairs in {**by_dimension, "All seven": every}.items()]
     # Halves go up: to the next even number, as round() has it, every other bar would be too high.
     counts = Counter(math.floor(difference + 0.5) for difference in _less(every))
@@ -99,9 +101,9 @@ def table_g1(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Correlation with people of several judges, on what models played."""
     title = "Table G.1: Pearson's r with people, by judge, on characters that models played"
     if not rated.people:
-        return Table("table_g1", title, absent=NOBODY)
+        return Table("table_g1", title, absent=NOBODY, fill=PEOPLE)
     if len(rated.judges) < 2:
-        return Table("table_g1", title, absent=f"there is no second judge beside {titled(rated.judge)}")
+        return Table("table_g1", title, absent=f"there is no second judge beside {titled(rated.judge)}", fill=JUDGE)
     return _side_by_side("table_g1", title, rated, rated.judges, sampling)
 
 
@@ -109,12 +111,12 @@ def table_g2(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """The wordings ``paper`` and ``fine-grained`` of the same model."""
     title = "Table G.2: Pearson's r with people, by wording of the question, on characters that models played"
     if not rated.people:
-        return Table("table_g2", title, absent=NOBODY)
+        return Table("table_g2", title, absent=NOBODY, fill=PEOPLE)
     models = [judge.partition("@")[2] for judge in rated.judges if judge.partition("@")[0] == WORDINGS[0]]
     judges = [f"{wording}@{model}" for model in models for wording in WORDINGS if model]
     both = [judge for judge in judges if judge in rated.judges and _twin(judge) in rated.judges]
     if not both:
-        return Table("table_g2", title, absent="no model judges in both wordings, paper@MODEL and fine-grained@MODEL")
+        return Table("table_g2", title, absent=NO_WORDINGS, fill=f"{JUDGE} --judges paper,fine-grained")
     return _side_by_side("table_g2", title, rated, both, sampling)
 
 
@@ -146,7 +148,7 @@ def _less(pairs: Pairs) -> list[float]:
 def _differences(pairs: Pairs, sampling: Sampling) -> list[Cell]:
     differences = _less(pairs)
     if not differences:
-        return [Missing("the judge and people rated nobody both")] * 5
+        return [NOT_BOTH] * 5
     spread = float(np.std(differences))
     inside = [float(abs(one) <= spread) for one in differences]
     higher = [float(one > spread) for one in differences]
@@ -167,10 +169,10 @@ def table_e1(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """Agreement of people by dimension: Randolph's kappa, pairwise agreement."""
     title = "Table E.1: agreement between people"
     if not rated.people:
-        return Table("table_e1", title, absent=NOBODY)
+        return Table("table_e1", title, absent=NOBODY, fill=PEOPLE)
     items = {dim: [(seat, scores) for seat, scores in _several(rated, dim)] for dim in ORDER}
     if not any(items.values()):
-        return Table("table_e1", title, absent=FEW)
+        return Table("table_e1", title, absent=FEW, fill=SECOND)
     columns = ("Dim.", f"Same of {BINS} bins", "1 - |difference| / range", f"kappa, {BINS} bins")
     rows = [(dim, *_agreement({dim: items[dim]}, sampling)) for dim in ORDER]
     rows.append(("All seven", *_agreement(items, sampling)))
@@ -204,7 +206,7 @@ def _agreement(items: dict[str, list[tuple[Seat, list[float]]]], sampling: Sampl
     same, five = kappa(BINS)
     close = mean([episode for episode, _ in near], [share for _, share in near], sampling)
     if isinstance(close, Missing):
-        close = Missing("nobody was rated by two people")
+        close = Missing("nobody was rated by two people", SECOND)
     return [same, close, five, *(kappa(bins)[1] for bins in OTHER_BINS)]
 
 
@@ -218,7 +220,7 @@ def _ranges(key: str, dims: Sequence[str], rated: RatedEpisodes, sampling: Sampl
     number = f"G.{key[-1]}"
     title = f"Figure {number}: perceived ranges of {', '.join(dims)}, and judge {titled(rated.judge)}"
     if not rated.people:
-        return Table(key, title, absent=NOBODY)
+        return Table(key, title, absent=NOBODY, fill=PEOPLE)
     rows: list[tuple[Cell, ...]] = []
     drawn: dict[str, tuple[tuple[float, float], list[Span]]] = {}
     for dim in dims:
@@ -231,7 +233,7 @@ def _ranges(key: str, dims: Sequence[str], rated: RatedEpisodes, sampling: Sampl
             value = score.value if isinstance(score, Value) else None
             drawn.setdefault(dim, (RANGES[dim], []))[1].append(Span(low, high, value, len(group)))
     if not rows:
-        return Table(key, title, absent=FEW)
+        return Table(key, title, absent=FEW, fill=SECOND)
     notes = (
         "a range: from the lowest to the highest score of the people who rated the same; ranges whose ends lie in the "
         f"same of {BINS} equal parts of the scale are put together, and told by the means of their ends",

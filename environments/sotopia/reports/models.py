@@ -10,7 +10,7 @@ from apportion.environments.report_tables.chart import Map, maps
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.judge_human_agreement import APPENDIX_ORDER, NOBODY
-from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.raters import HARD, JUDGE, PEOPLE, PLAY, RatedEpisodes, titled
 from apportion.environments.sotopia.reports.statistics import students_t
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
@@ -23,19 +23,22 @@ Score = Callable[[Seat, str], float | None]
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of several persons in one dimension, each from one of ``episodes``."""
+    """Scores of several persons in one dimension, each from one of ``episodes``; ``played``: with those not rated."""
 
     episodes: list[str]
     values: list[float]
+    played: int
 
     @classmethod
     def of(cls, seats: Sequence[Seat], dimension: str, score: Score) -> Scores:
         """Those that are rated."""
         rated = [(seat.episode, value) for seat in seats if (value := score(seat, dimension)) is not None]
-        return cls([episode for episode, _ in rated], [value for _, value in rated])
+        return cls([episode for episode, _ in rated], [value for _, value in rated], len(seats))
 
     def mean(self, sampling: Sampling) -> Figure:
-        """Their mean."""
+        """Their mean; without any, the command that gives some."""
+        if not self.values:
+            return Missing("nobody rated it", JUDGE) if self.played else Missing("nobody played it", PLAY)
         return mean(self.episodes, self.values, sampling)
 
 
@@ -49,7 +52,7 @@ def table_g3(rated: RatedEpisodes, sampling: Sampling) -> Table:
     """The same by people."""
     title = "Table G.3: models, averaged over the models they met, by people"
     if not rated.people:
-        return Table("table_g3", title, absent=NOBODY)
+        return Table("table_g3", title, absent=NOBODY, fill=PEOPLE)
     return _by_model("table_g3", title, rated, rated.human_score, sampling)
 
 
@@ -69,7 +72,7 @@ def figure_g5(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId]
     """The same on hard tasks; None: there is no choice of them."""
     title = f"Figure G.5: model pairs by dimension on hard tasks, by judge {titled(rated.judge)}"
     if hard is None:
-        return Table("figure_g5", title, absent="no file of hard tasks was given")
+        return Table("figure_g5", title, absent="no file of hard tasks was given", fill=HARD)
     return _by_pair("figure_g5", title, rated, tuple(RANGES), sampling, hard)
 
 
@@ -86,7 +89,7 @@ def models_only(rated: RatedEpisodes) -> dict[str, list[Seat]]:
 def _by_model(key: str, title: str, rated: RatedEpisodes, score: Score, sampling: Sampling) -> Table:
     found = models_only(rated)
     if not found:
-        return Table(key, title, absent=NO_MODELS)
+        return Table(key, title, absent=NO_MODELS, fill=PLAY)
     rows: list[tuple[Cell, ...]] = []
     for dim in (*APPENDIX_ORDER, OVERALL):
         low, high = SCALES[dim]
@@ -147,7 +150,7 @@ def _by_pair(
 ) -> Table:
     found = models_only(rated)
     if not found:
-        return Table(key, title, absent=NO_MODELS)
+        return Table(key, title, absent=NO_MODELS, fill=PLAY)
     pairs: dict[tuple[str, str], list[Seat]] = {}
     for model, seats in found.items():
         for seat in seats:
@@ -155,7 +158,7 @@ def _by_pair(
                 for partner in dict.fromkeys(seat.partners):
                     pairs.setdefault((str(partner), model), []).append(seat)
     if not pairs:
-        return Table(key, title, absent="none of these tasks was played by two models")
+        return Table(key, title, absent="none of these tasks was played by two models", fill=f"{PLAY} --tasks FILE")
     scores = {
         (pair, dim): Scores.of(seats, dim, rated.judged).mean(sampling)
         for pair, seats in sorted(pairs.items())

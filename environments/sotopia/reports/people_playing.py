@@ -8,7 +8,7 @@ from apportion.environments.report_tables.table import Cell, Table, mean
 from apportion.environments.sotopia.reports.episode_scores import Seat, TaskId
 from apportion.environments.sotopia.reports.judge_human_agreement import NOBODY
 from apportion.environments.sotopia.reports.models import Score, Scores, with_test
-from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.raters import PEOPLE, WITH_PERSON, RatedEpisodes, titled
 from apportion.foundation.intervals.resampling import Sampling
 
 TABLE_3 = ("GOAL", "BEL", "REL", "KNO", "SEC", "SOC", "FIN")
@@ -26,7 +26,7 @@ def table_g4(rated: RatedEpisodes, sampling: Sampling, hard: Collection[TaskId] 
     """The same by people."""
     title = f"Table G.4: people and models who play with people, {_on(hard)}, by people"
     if not rated.people:
-        return Table("table_g4", title, absent=NOBODY)
+        return Table("table_g4", title, absent=NOBODY, fill=PEOPLE)
     return _with_people("table_g4", title, TABLE_G4, rated, rated.human_score, sampling, hard)
 
 
@@ -68,9 +68,9 @@ def _with_people(
 ) -> Table:
     groups = _groups(rated, hard)
     if not any(rated.played_by_people(seat) for seat in rated.seats):
-        return Table(key, title, absent="no person plays in these episodes")
+        return Table(key, title, absent="no person plays in these episodes", fill=WITH_PERSON)
     if not groups:
-        return Table(key, title, absent="no person plays one of the hard tasks")
+        return Table(key, title, absent="no person plays one of the hard tasks", fill=f"{WITH_PERSON} --tasks FILE")
     models = [name for name, with_human in groups if name != HUMAN and with_human == HUMAN]
     rows: list[tuple[Cell, ...]] = []
     for who, partner in sorted(groups, key=lambda pair: (pair[0] == HUMAN, pair[1] == HUMAN, pair)):

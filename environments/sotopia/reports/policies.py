@@ -16,7 +16,7 @@ from apportion.environments.sotopia.reports.models import (
     models_only,
     value_or_lowest,
 )
-from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
+from apportion.environments.sotopia.reports.raters import HARD, PLAY, RatedEpisodes, titled
 from apportion.environments.sotopia.reports.report import facts_of
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
@@ -25,7 +25,7 @@ from apportion.foundation.intervals.resampling import Sampling
 
 REPORTED = {"GOAL": "GOAL", OVERALL: "AVG"}
 """The two dimensions of the tables, and what the paper calls them."""
-NO_HARD = Missing("no file of hard tasks was given")
+NO_HARD = Missing("no file of hard tasks was given", HARD)
 HEAD = "Trained policies in social episodes"
 
 
@@ -77,7 +77,7 @@ def table_1(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
     title = f"Table 1 of SAVOIR: self-play and a fixed partner, by judge {titled(rated.judge)}"
     found = models_only(rated)
     if not found:
-        return Table("savoir_table_1", title, absent=NO_MODELS)
+        return Table("savoir_table_1", title, absent=NO_MODELS, fill=PLAY)
     columns: list[str] = []
     cells: list[list[Cell]] = []
     settings = {"Self-play": None, f"With {partner}": partner} if partner is not None else {"Self-play": None}
@@ -118,7 +118,7 @@ def by_partner(rated: RatedEpisodes, compared: PolicyComparison, sampling: Sampl
             for partner in order
         ]
     if not rows:
-        return Table("savoir_figure_7", title, absent="no agent played with another one there")
+        return Table("savoir_figure_7", title, absent="no agent played with another one there", fill=PLAY)
     columns = ("Agent", "Partner", *REPORTED.values(), "GOAL beside its best, %")
     notes = ("partners in the order of what the agent reaches with them; the change is of means, without a test",)
     return Table("savoir_figure_7", title, columns, tuple(rows), notes, naming=2, decimals=2)
@@ -129,9 +129,11 @@ def by_size(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
     where = "all tasks" if compared.hard is None else "hard tasks"
     title = f"Figure 8 of SAVOIR: annotations of the reward model, on {where}, by {titled(rated.judge)}"
     if not compared.sizes:
-        return Table("savoir_figure_8", title, absent="no agent's number of annotations was given")
+        return Table(
+            "savoir_figure_8", title, absent="no agent's number of annotations was given", fill="--size AGENT=N"
+        )
     if partner is None:
-        return Table("savoir_figure_8", title, absent="no agent played with another one")
+        return Table("savoir_figure_8", title, absent="no agent played with another one", fill=PLAY)
     found = models_only(rated)
     rows = []
     for agent, size in sorted(compared.sizes.items(), key=lambda item: (item[1], item[0])):

@@ -18,6 +18,8 @@ from apportion.environments.sotopia.evaluation.human_ratings.credit_form import 
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
 
+ASK = "apportion world tables savoir-people CORPUS --rewards FILE --export FOLDER, then --answers NAME=FILE"
+NOT_ANSWERED = Missing("nobody answered it", ASK)
 TIE = "tie"
 
 
@@ -62,7 +64,7 @@ def _strategic(answers: Sequence[Answered], agents: Mapping[tuple[str, str], str
         if one.question == STRATEGICNESS:
             by_agent.setdefault(agents.get((one.session, one.person), "not named"), []).append(one)
     if not by_agent:
-        return Table("savoir_figure_9_left", title, absent="nobody answered it")
+        return Table("savoir_figure_9_left", title, absent=NOT_ANSWERED.reason, fill=ASK)
     rows: list[tuple[Cell, ...]] = []
     for agent, given in sorted(by_agent.items()):
         scores = [float(one.answer) for one in given]
@@ -78,10 +80,13 @@ def _preferred(answers: Sequence[Answered], ways: Sequence[str], sampling: Sampl
     for question in (FAIRNESS, FOUNDATION):
         given = [one for one in answers if one.question == question]
         sessions = [one.session for one in given]
-        shares = (mean(sessions, [float(one.answer == way) for one in given], sampling) for way in (*ways, TIE))
+        shares = (
+            mean(sessions, [float(one.answer == way) for one in given], sampling) if given else NOT_ANSWERED
+            for way in (*ways, TIE)
+        )
         rows.append((question, *shares))
     if not any(one.question in (FAIRNESS, FOUNDATION) for one in answers):
-        return Table("savoir_figure_9_right", title, absent="nobody answered it")
+        return Table("savoir_figure_9_right", title, absent=NOT_ANSWERED.reason, fill=ASK)
     notes = (
         "shares [95 % interval] of answers, n answers; intervals draw whole episodes",
         *(_agreement(answers, question) for question in (FAIRNESS, FOUNDATION)),

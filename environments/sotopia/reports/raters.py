@@ -20,6 +20,13 @@ from apportion.foundation.files import check_path
 from apportion.foundation.truncate import first_few, listed
 
 RULES = BY_RULES.called
+PLAY = "apportion world tournament sotopia CORPUS --agents A,B"
+WITH_PERSON = "apportion world play sotopia CORPUS --with AGENT"
+JUDGE = "apportion world evaluate CORPUS --model NAME"
+PEOPLE = "apportion world evaluate CORPUS --rate NAME, then give CORPUS-rated and --people NAME"
+SECOND = "apportion world evaluate CORPUS-rated --rate OTHER, then give --people OTHER, too"
+HARD = "--hard FILE, as apportion world tasks sotopia hard CORPUS --model AGENT -o FILE writes it"
+"""The commands that fill tables of social episodes."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def read_rated(choice: ReportChoice) -> RatedEpisodes:
         raise InputError(
             f"{', '.join(map(str, choice.corpora))}: nobody's scores of {choice.called('corpora')} are ratings by the "
             "environment in the dimensions of SOTOPIA (GOAL, BEL, KNO, SEC, REL, SOC, FIN), so there is nothing to "
-            "report. Have the episodes judged, or simulate or import some that are"
+            f"report. Have the episodes judged: {JUDGE.replace('CORPUS', str(choice.corpora[0]))}"
         )
     first = set(annotators(seats))
     people = {name: None for corpus in corpora for name in raters_in(corpus.root) if name in first}

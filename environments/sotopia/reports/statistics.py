@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from apportion.environments.report_tables.table import Figure, mean, sums_by_episode, value_of
+from apportion.environments.sotopia.reports.raters import JUDGE, PEOPLE, SECOND
 from apportion.foundation.arrays import Floats
 from apportion.foundation.intervals.estimate import Missing
 from apportion.foundation.intervals.resampling import Sampling
@@ -25,7 +26,7 @@ def pearson(episodes: Sequence[str], x: Sequence[float], y: Sequence[float], sam
     Fewer than 3 pairs, or one side without spread, give none: scipy would say NaN.
     """
     if len(x) < FEWEST_PAIRS:
-        return Missing(f"fewer than {FEWEST_PAIRS} pairs ({len(x)})")
+        return Missing(f"fewer than {FEWEST_PAIRS} pairs ({len(x)})", f"{JUDGE}; {PEOPLE}")
     a, b = np.asarray(x, float), np.asarray(y, float)
     for side, values in (("judge", a), ("people", b)):
         if np.ptp(values) == 0:
@@ -81,7 +82,7 @@ def randolph(rated: Sequence[tuple[str, Sequence[int]]], bins: int, sampling: Sa
     several = [(episode, chosen) for episode, chosen in rated if len(chosen) > 1]
     agreed = mean([episode for episode, _ in several], [agreeing(chosen) for _, chosen in several], sampling)
     if isinstance(agreed, Missing):
-        none = Missing("nobody was rated by two people")
+        none = Missing("nobody was rated by two people", SECOND)
         return none, none
     chance = 1 / bins
 

@@ -196,9 +196,9 @@ SETS = {
         TaskSet(
             "sotopia-hard",
             "20 tasks, the most difficult for GPT-4 (SOTOPIA, section 7)",
-            "Which 20 they are is not published by scenario and characters. What is needed: a file that states them as "
-            '[[task]] under set = "sotopia-hard", or scores of models on the 450 tasks, from which the rule of section '
-            "7 chooses.",
+            "The authors' code (sotopia-pi) names their scenarios, the 14 of savoir-hard, six of them twice, and not "
+            'their characters. What is needed: a file that states them as [[task]] under set = "sotopia-hard", or '
+            "scores of models on the 450 tasks, from which the rule of section 7 chooses.",
             _stated("sotopia-hard", 20),
         ),
         TaskSet(

@@ -20,7 +20,10 @@ Chosen = Callable[[Seat], bool]
 """Which seats count."""
 Ends = Sequence[tuple[str, bool]]
 """How seats ended: the deal of each, and whether it won."""
-NEVER = Missing("it never sat there")
+LEAGUE = "apportion world tournament werewolf CORPUS --agents A,B"
+TEAMS = f"{LEAGUE} --teams"
+"""The commands that fill tables of leagues."""
+NEVER = Missing("it never sat there", f"{LEAGUE} --matches N, also with --teams")
 _PERCENT = 100.0
 
 

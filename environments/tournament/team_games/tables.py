@@ -11,7 +11,15 @@ from apportion.environments.report_tables.report import Report
 from apportion.environments.report_tables.table import AnnotatedCell, Cell, Figure, Table, Value, mean
 from apportion.environments.tournament.page import table_paths
 from apportion.environments.tournament.team_games.matches import Match, Matches, Seat
-from apportion.environments.tournament.team_games.rates import difference, distinct, ends, of_agent, win_rate
+from apportion.environments.tournament.team_games.rates import (
+    LEAGUE,
+    TEAMS,
+    difference,
+    distinct,
+    ends,
+    of_agent,
+    win_rate,
+)
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.intervals.estimate import Missing
@@ -85,7 +93,7 @@ def pairings(matches: Matches) -> Table:
     for match in matches.by_teams.matches:
         met.setdefault(tuple(str(match.sole(team)) for team in matches.teams), []).append(match)
     if not met:
-        return Table("pairings", title, absent="every seat was drawn from the pool")
+        return Table("pairings", title, absent="every seat was drawn from the pool", fill=TEAMS)
     rows: list[tuple[Cell, ...]] = []
     for pair, played in sorted(met.items()):
         chosen = matches.only(played)
@@ -129,7 +137,7 @@ def differences(matches: Matches, sampling: Sampling) -> Table:
         for one, other in combinations(matches.agents, 2)
     )
     if not rows:
-        return Table("differences", title, absent="there is one agent alone")
+        return Table("differences", title, absent="there is one agent alone", fill=LEAGUE)
     columns = ("One", "less the other", *(f"Team {team}" for team in matches.teams), OVERALL)
     notes = ("bootstrap over deals: every deal is drawn with all of its matches; n seats of both",)
     return Table("differences", title, columns, rows, notes, decimals=1, naming=2)
@@ -167,7 +175,7 @@ def silence(matches: Matches) -> Table:
 
 def _mean(values: Sequence[tuple[str, float]], sampling: Sampling) -> Figure:
     if not values:
-        return Missing("no person sat beside it")
+        return Missing("no person sat beside it", "apportion world play werewolf CORPUS --with AGENT")
     return mean([deal for deal, _ in values], [value for _, value in values], sampling)
 
 

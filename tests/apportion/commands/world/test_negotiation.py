@@ -1,6 +1,8 @@
 import json
 
-from apportion.environments.episode_log import LOG
+import pytest
+
+from apportion.environments.episode_log import LOG, read_log
 from tests.apportion.called import called
 
 
@@ -49,18 +51,27 @@ def test_what_it_would_cost_is_told_before(tmp_path, capsys):
     assert not (tmp_path / "play").exists()
 
 
-def test_a_tournament_writes_its_table(tmp_path, capsys):
+@pytest.mark.parametrize("world", ["negotiation", "bargaining", "casino"])
+def test_a_tournament_writes_its_table(tmp_path, capsys, world):
     out = tmp_path / "cup"
-    assert (
-        called("world", "tournament", "negotiation", str(out), "--agents", "greedy,conceding,fair", "--games", "20")
-        == 0
-    )
+    command = ("world", "tournament", world)
+    assert called(*command, str(out), "--agents", "greedy,conceding,fair", "--games", "20") == 0
     told = capsys.readouterr().out
+    assert "180 episodes of 20 tasks" in told
     assert "| greedy |" in told
     assert "advantage" in told
     table = json.loads((out / "tournament.json").read_text())
     assert table["judge"] == "rules"
     assert called("world", "tournament", "table", str(out)) == 0
     assert "Tournament of greedy, conceding, fair" in capsys.readouterr().out
-    assert called("world", "tournament", "negotiation", str(tmp_path / "one"), "--agents", "greedy") == 2
+    seeds = {}
+    for episode in read_log(out / LOG).values():
+        seating = tuple(called for _, called in episode.opening["agents"])
+        seeds.setdefault(seating, []).append((json.dumps(episode.opening["about"]), episode.opening["seed"]))
+    assert len(seeds) == 9 and len({tuple(sorted(found)) for found in seeds.values()}) == 1
+    assert called(*command, str(tmp_path / "one"), "--agents", "greedy") == 2
     assert "two agents at least" in capsys.readouterr().err
+    asking = ("--agents", "base,fair", "--model", "gpt-4.1-mini", "--games", "2", "--dry-run")
+    assert called(*command, str(tmp_path / "dry"), *asking) == 0
+    told = capsys.readouterr().out
+    assert "8 episodes" in told and "nothing was done" in told and not (tmp_path / "dry").exists()

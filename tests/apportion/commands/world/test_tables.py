@@ -1,9 +1,12 @@
 import json
+import re
 from functools import partial
 from pathlib import Path
 
+import click
 import pytest
 
+from apportion.cli import cli
 from apportion.corpus.importers import import_to
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.simulation import SimulationChoice
@@ -41,6 +44,48 @@ def test_rules_are_reported_as_rules(tmp_path, capsys):
     assert run(play, "--human", "random") == 0
     told = capsys.readouterr().out
     assert "by judge 'rules' (rules; not SOTOPIA-EVAL)" in told and "Human (w conceding)" in told
+
+
+def missing(table) -> set[str]:
+    """Why something of a table is not there."""
+    cells = [cell for row in table["rows"] for cell in row if isinstance(cell, dict)]
+    return {table["not_there_because"], *(cell.get("because") for cell in cells)} - {None}
+
+
+def known_command(words: list[str]) -> bool:
+    """Whether there is such a command, with these options."""
+    command, words = cli, words[1:]
+    while isinstance(command, click.Group):
+        command, words = command.commands[words[0]], words[1:]
+    options = {name for one in command.params for name in one.opts}
+    return {word for word in words if word.startswith("--")} <= options
+
+
+@pytest.mark.parametrize("tables", ["sotopia", "savoir", "stackelberg"])
+def test_what_is_missing_names_the_command_that_fills_it(tmp_path, capsys, tables):
+    """Half-filled: who played is known, but nobody judged, no person rated or played, and no other world is there."""
+    play = tmp_path / "play"
+    write_corpus(SimulationChoice(agents=("conceding", "random"), scenarios=("holiday_plans",)), play)
+    assert called("world", "tables", tables, play, "--json") == 0
+    made = json.loads(capsys.readouterr().out)
+    filled = {one["because"]: one["fill"] for one in made["to_fill"]}
+    there = {reason for table in made["tables"] for reason in missing(table)}
+    assert there and not {reason for reason in there - set(filled) if not reason.startswith(("constant", "no GOAL"))}
+    for fill in filled.values():
+        for one in re.split(r"(?:, then|, as) |; ", fill):
+            assert one.startswith(("--", "give ")) or known_command(one.split())
+    assert called("world", "tables", tables, play) == 0
+    told = capsys.readouterr().out
+    assert "To fill what is not there:\n" in told and all(fill in told for fill in filled.values())
+
+
+@pytest.mark.parametrize("tables", ["sotopia", "savoir", "stackelberg"])
+def test_episodes_that_nobody_rated_name_the_command_that_rates_them(tmp_path, capsys, tables):
+    made = Made()
+    made.episode(("m1", "m2"), ({}, {}))
+    corpus = made.write(tmp_path / "unrated")
+    assert called("world", "tables", tables, corpus) == 2
+    assert f"Have the episodes judged: apportion world evaluate {corpus} --model NAME" in capsys.readouterr().err
 
 
 def test_the_released_episodes_have_models_and_no_people(tmp_path, capsys):

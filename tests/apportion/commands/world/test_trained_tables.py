@@ -59,6 +59,11 @@ def test_people_are_asked_blind_and_their_answers_are_figure_9(tmp_path, capsys)
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
     filled = [f"--answers={name}={tmp_path / name}.csv" for name in ("ann", "bob")]
     assert "3.00" in told(*filled) and "Figure 9 of SAVOIR, right" in told(*filled)
+    assert "nobody answered it (Figure 9 of SAVOIR, right): apportion world tables savoir-people" in told(*filled)
+    halves = [f"{line}tie" if ",credit fairness," in line else line for line in form.splitlines()]
+    (tmp_path / "half.csv").write_text("\n".join(halves) + "\n")
+    (right,) = json.loads(told(f"--answers=ann={tmp_path / 'half.csv'}", "--json"))["tables"][1:]
+    assert right["rows"][0][3]["value"] == 1 and right["rows"][1][1]["because"] == "nobody answered it"
     assert json.loads(told(*filled, "--json"))["tables"][0]["rows"][0][1]["value"] == 3.0
     assert "give --export FOLDER" in told(code=2) and "--answers ann=ann.csv" in told("--answers", "ann", code=2)
     assert "no rewards by 'llm'; there are savoir, uniform" in told("--method", "llm", "--export", "x", code=2)

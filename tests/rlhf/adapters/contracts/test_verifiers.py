@@ -4,6 +4,8 @@ import asyncio
 import json
 import re
 import sys
+from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
@@ -12,6 +14,14 @@ pytest.importorskip("verifiers", reason="verifiers 0.4 needs an environment of i
 from verifiers.v1.clients import EvalClientConfig, ModelContext
 from verifiers.v1.utils.loaders import environment_class, taskset_class
 
+from apportion.environments.deduction.onuw.game import OneNight
+from apportion.environments.deduction.onuw.rules import Options as Rounds
+from apportion.environments.deduction.werewolf.game import Werewolf
+from apportion.environments.deduction.werewolf.rules import Options
+from apportion.environments.negotiation.casino.contexts import CONTEXTS
+from apportion.environments.negotiation.casino.game import Casino
+from apportion.environments.negotiation.contexts import Context
+from apportion.environments.negotiation.game import Negotiation
 from apportion.environments.wrappers import verifiers as ours
 from apportion.environments.wrappers.verifiers import WorldEnvConfig, WorldTaskset, WorldTasksetConfig
 from apportion.environments.wrappers.world_tasks import world_tasks
@@ -32,20 +42,48 @@ def streamed(text: str) -> Fault:
     return Fault(raw=raw.encode(), headers=(("Content-Type", "text/event-stream"),))
 
 
-def sensible(body):
-    """An act that may be done, in the form that the system message asks for."""
-    told = body["messages"][-1]["content"]
+def short(world):
+    """The world with a game of few turns, each of which is a process of verifiers'."""
+    games = {
+        "negotiation": Negotiation(Context((1, 3, 1), ((3, 1, 4), (3, 2, 1))), 4),
+        "casino": Casino(CONTEXTS[0], 4),
+        "werewolf": Werewolf(Options(("werewolf", "seer", "guardian", "villager"), most_days=1)),
+        "onuw": OneNight(Rounds(rounds=1)),
+    }
+    tasks = world_tasks(world)
+    return replace(tasks, environments=(games[world],)) if world in games else tasks
+
+
+AIMED = {
+    "casino": {"propose", "select"},
+    "werewolf": {"kill", "check", "guard", "vote"},
+    "avalon": {"propose", "assassinate"},
+    "onuw": {"vote"},
+}
+"""Acts with a target that are done here."""
+
+
+def act_for(body):
+    """An act that may be done, at a player where it can be, in the form that the system message asks for."""
+    form, told = body["messages"][0]["content"], body["messages"][-1]["content"]
     kinds = re.findall(r"You may: ([^.\n]*)\.", told)[-1].split(", ")
-    kind = next(
-        one for one in ("none", "accept", "agree", "select", "refuse", "offer", "propose", *kinds) if one in kinds
-    )
-    fields = {"price": 20} if kind == "offer" else {}
-    items = re.findall(r'"(\w+)": <how many', body["messages"][0]["content"])
-    if items:
+    aimed = dict(re.findall(r"^- (\w+): .*?\(players: (\[[^]]*\])", told, re.MULTILINE))
+    silent = ("none",) if "You play one person in a conversation" in form else ()
+    wanted = (*silent, *aimed, "accept", "agree", "select", "refuse", "offer", "propose", "speak", *kinds)
+    kind = next(one for one in wanted if one in kinds)
+    fields = {}
+    if aimed:
+        fields = {"players": json.loads(aimed.get(kind, "null"))}
+    elif items := re.findall(r'"(\w+)": <how many', form):
         fields = {"keep": dict.fromkeys(items, 1) if kind in ("propose", "select") else None}
-    elif '"price"' in body["messages"][0]["content"]:
+    elif '"price"' in form:
         fields = {"price": 20 if kind == "offer" else None}
-    return streamed(json.dumps({"act": kind, **fields, "text": "" if kind == "none" else "Well."}))
+    return {"act": kind, **fields, "text": "Well." if kind == "speak" else ""}
+
+
+def sensible(body):
+    """The same as a reply."""
+    return streamed(json.dumps(act_for(body)))
 
 
 @pytest.fixture
@@ -59,7 +97,7 @@ def package(tmp_path, monkeypatch):
 
 
 def episode(world, answer, **config):
-    with serving(OpenAIServer(answer=answer)) as server:
+    with serving(OpenAIServer(answer=answer)) as server, patch.object(ours, "world_tasks", short):
         made = WorldEnvConfig(taskset={"id": "apportion-worlds", "world": world}, **config)
         env = environment_class("apportion-worlds")(made)
         context = ModelContext(model="m", client=EvalClientConfig(base_url=server.url, api_key_var="NO_KEY"))
@@ -80,8 +118,7 @@ def test_every_seat_of_every_task_is_one_of_the_taskset(package, world):
     assert all('"act"' in task.data.system_prompt and task.data.prompt is None for task in found)
 
 
-# Each turn is a process of verifiers': the other worlds have many, and ask for targets.
-@pytest.mark.parametrize("world", ["negotiation", "bargaining"])
+@every_world
 def test_each_seat_has_a_trace_with_its_outcome_and_each_turn_s_credit(package, world):
     played, requests = episode(world, sensible)
     assert played.ok, played.errors
@@ -95,6 +132,8 @@ def test_each_seat_has_a_trace_with_its_outcome_and_each_turn_s_credit(package, 
         turns = [trace.rewards[f"turn_{turn}"] for turn in range(trace.num_turns)]
         assert [one.score for one in turns] == trace.info["credit"] and {one.weight for one in turns} == {0.0}
     assert {trace.agent.name for trace in played.traces} == {"player", "partner"}
+    assert not any("Not allowed" in str(request["messages"]) for request in requests)
+    assert AIMED.get(world, set()) <= {act_for(request)["act"] for request in requests}
 
 
 def test_scripts_have_the_other_seats_and_who_plays_by_no_rules_has_the_least(package):
