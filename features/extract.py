@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,7 @@ def observe(
     heard = {turn.speaker for turn in session.turns if session.events}
     people = sorted(voices.keys() | faces.keys() | given.keys() | heard)
     talk = {name: Talk(name, session) for name in people if session.turns}
+    faces = {name: replace(face, speech=talk[name].speech) if name in talk else face for name, face in faces.items()}
     return {
         name: SessionFeatures(voices.get(name), faces.get(name), given.get(name, {}), talk.get(name)) for name in people
     }

@@ -20,6 +20,10 @@ Measure = Callable[[str, Any, Sequence[Span], float], Measured | None]
 their length in seconds. None says that the feature has no row."""
 
 
+APART_S = 0.3
+"""Times of turns are no better than this."""
+
+
 def series_mean(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
     """The mean of the track's series of that name, weighted by time; unobserved where there is none."""
     series = track.series.get(name)
@@ -64,6 +68,16 @@ def event_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -
         return None, 0.0
     coverage = track.seen.mean(spans, length_s)[1]
     return float(count_events(track.head_events[name], spans)) if coverage > 0 else None, coverage
+
+
+def listener_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
+    """`event_count` of those that lie `APART_S` apart from what the person says: heads dip with the own words, too."""
+    count, coverage = event_count(name, track, spans, length_s)
+    if count is None:
+        return count, coverage
+    said = [(a - APART_S, b + APART_S) for a, b in track.speech]
+    apart = [(a, b) for a, b in track.head_events[name] if not any(a < end and start < b for start, end in said)]
+    return float(count_events(apart, spans)), coverage
 
 
 def onset_count(name: str, track: Any, spans: Sequence[Span], length_s: float) -> Measured:
@@ -305,8 +319,14 @@ _ROWS = (
     ),
     _nods("nod_yes", "nods", "nods", Count("nods", "moves head up and down")),
     _nods("nod_no", "shakes", "shakes head", Count("shakes head", "moves head from side to side")),
-    # No words before single nods have been held against people who listen (docs/evidence/features.md).
-    _nods("nod_single", "single nods", "single nods"),
+    _nods(
+        "nod_single",
+        "single nods",
+        "single nods",
+        Count("gives a short nod", "dips head"),
+        measure=listener_count,
+        of_listener=True,
+    ),
     # Half of the smiles that `yunet` tells in those moments are none.
     _share(
         "smile",

@@ -31,12 +31,16 @@ MEANT = "ok"
 class Talk:
     """What one person did in a conversation's talk: ``events``, those of the transcript or that came with the corpus.
 
-    ``hears`` says whether their backchannels are known: in English, or where the corpus has them.
+    ``hears`` says whether their backchannels are known: in English, or where the corpus has them. ``speech`` are their
+    turns that are none.
     """
 
     def __init__(self, person: str, session: Session) -> None:
         self.events = [event for event in talk_events(session) if event.person == person]
         self.hears = _given(session, BACKCHANNEL) or not is_foreign(session.language)
+        short = [event for event in self.events if event.kind == BACKCHANNEL]
+        timed = [(t.start_s, t.end_s) for t in session.turns if t.speaker == person]
+        self.speech = [(a, b) for a, b in timed if a is not None and b is not None and not _hold(short, a, b)]
 
     def within(self, kind: str, spans: Sequence[Span]) -> list[float]:
         """How many each event of ``kind`` is of that has its middle in ``spans``; their ends do not belong to them."""
@@ -123,6 +127,10 @@ def _keeps_out(turns: Sequence[Timed], place: int) -> bool:
 
 def _meets(event: Event, spans: Sequence[Span]) -> bool:
     return count_events([(event.start_s, event.end_s)], spans) > 0
+
+
+def _hold(short: Sequence[Event], start_s: float, end_s: float) -> bool:
+    return any(event.start_s <= start_s and end_s <= event.end_s for event in short)
 
 
 def _given(session: Session, kind: str) -> bool:

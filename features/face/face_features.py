@@ -34,7 +34,8 @@ class FaceMeasures:
     """What one person's face showed, on the session clock: series by feature name, head events, when the face was seen.
 
     ``series`` holds the features that are averaged (fractions of time; probabilities), ``traces`` what is only stored:
-    raw scores, and ``head_x``, ``head_y`` (face heights, right and down). ``blinks`` are seconds, in order.
+    raw scores, and ``head_x``, ``head_y`` (face heights, right and down). ``blinks`` are seconds, in order; ``speech``
+    is when the person speaks.
     """
 
     series: dict[str, Series]
@@ -42,6 +43,7 @@ class FaceMeasures:
     events: HeadEvents
     seen: Series
     blinks: tuple[Span, ...] = ()
+    speech: Sequence[Span] = ()
 
     def measure(self, spans: Sequence[Span], length_s: float) -> dict[str, Measured]:
         """Mean and coverage of every face feature over ``spans``, a window of ``length_s`` seconds."""

@@ -11,6 +11,7 @@ from apportion.corpus.session import Event, Session, Turn
 from apportion.decompose.methods import METHODS
 from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.settings import DecomposeSettings
+from apportion.features import extract
 from apportion.features.events import session_events
 from apportion.features.extract import extract_session
 from apportion.features.face.face_features import FaceMeasures
@@ -65,6 +66,26 @@ def test_counts_of_a_window_are_those_of_its_events():
     assert counts["smile_onsets"] == (1.0, pytest.approx(6.7 / 6.9, abs=0.01))
     assert measure_track("face", face(), [(1.5, 6.9)], 5.4)["smile_onsets"][0] == 0.0
     assert measure_track("face", face(single=None), [(0.0, 6.9)], 6.9)["nod_single"] == (None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("turn", "count"),
+    [
+        (None, 1.0),
+        (("Mhm.", 6.1, 6.4), 1.0),  # A listener's word goes with a nod.
+        (("No, listen.", 6.1, 6.4), 0.0),
+        (("No, listen.", 4.0, 5.8), 0.0),  # Less than 0.3 s before the dip.
+        (("No, listen.", 4.0, 5.6), 1.0),
+    ],
+)
+def test_heads_that_dip_with_the_own_words_are_no_single_nods(monkeypatch, tmp_path, turn, count):
+    monkeypatch.setattr(extract, "_measure_faces", lambda *_: {"bob": face()})
+    own = (Turn(1, "bob", *turn),) if turn else ()
+    session = Session("s", (Turn(0, "ann", "Hello there.", 0.0, 9.0), *own))
+    _, means, events = extract_session(session, tmp_path, FeatureSettings())
+    counts = {(row["turn"], row["feature"]): row["mean"] for row in means.to_pylist() if row["window"] == "during"}
+    assert (counts[0, "nod_single"], counts[0, "nod_yes"]) == (count, 1.0)
+    assert "nod_single" in events["kind"].to_pylist()
 
 
 def test_a_smile_ends_where_the_face_is_not_seen():

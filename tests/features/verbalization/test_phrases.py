@@ -44,6 +44,7 @@ def _say(
         ("jitter_local", 0.03, "voice much shakier than usual"),
         ("nod_yes", 1.0, "nods"),
         ("nod_yes", 2.0, "nods twice"),
+        ("nod_single", 1.0, "gives a short nod"),
         ("nod_no", 3.0, "shakes head 3 times"),
         ("nod_no", 0.0, None),
         ("gaze_on_screen", 0.1, "looks away throughout, more than usual"),

@@ -69,6 +69,7 @@ def test_a_level_throughout_needs_a_window_of_several_looks():
 
 def test_the_head_of_who_speaks_is_told_without_a_meaning():
     rows = [*_bob(), (4, "bob", "reply", "nod_yes", 1.0, 1.0), (6, "bob", "reply", "nod_no", 2.0, 1.0)]
+    rows.append((4, "bob", "reply", "nod_single", 1.0, 1.0))  # Not told at all.
     texts = _texts(describe_session(SESSION, _table(rows), SETTINGS))
     assert texts[4, "bob", "during"] == "nods twice"
     assert texts[4, "bob", "reply"] == "moves head up and down"
