@@ -35,8 +35,9 @@ CLEARLY, UNTOLD = 1.8, 1.66
 """Times `nod_axis_ratio` by which a path up and down outdoes the pose: five looks a second see a nod of 2.5 Hz at the
 same place each time, and a head that turns slowly meanwhile would then be said to shake; and where the pose tells
 nothing, as in nods of less than three looks."""
-DRIFT_S = 0.5
-"""The mean of so long is taken off a nodding head's path: heads move by themselves, too, and slower than they nod."""
+DRIFT_S = (0.5, 0.35)
+"""The mean of so long is taken off a nodding head's path: heads move by themselves, too, and slower than they nod; some
+fast enough to hide a nod from the longer mean. The shorter alone loses slow and small nods."""
 OWN = 0.34
 """Least share of such a swing that the head went with its drift, and of the swing before it: a head that is thrown
 once swings in what is left without the mean, and not in itself."""
@@ -140,8 +141,8 @@ def turning_points(values: Floats, smallest: float) -> list[int]:
 
 def _along(paths: Sequence[HeadTrajectory], axis: Axis, poses: Poses, settings: FeatureSettings) -> tuple[Span, ...]:
     events: list[Span] = []
-    for path in paths:
-        steady = path if axis == "x" else _without_drift(path)
+    freed = [(path, path if axis == "x" else _without_drift(path, drift_s)) for path in paths for drift_s in DRIFT_S]
+    for path, steady in freed:
         along, across = (steady.x, steady.y) if axis == "x" else (steady.y, steady.x)
         rows = swings_in_a_row(steady.times_s, along, SWING * settings.nod_range)
         parts = ((row, part) for row in rows for part in ([row] if axis == "x" else _own(path, steady, row)))
@@ -161,10 +162,10 @@ def _span(row: Sequence[Swing]) -> Span:
     return row[0].start_s, row[-1].end_s
 
 
-def _without_drift(path: HeadTrajectory) -> HeadTrajectory:
-    """``path`` on an even grid, less its mean over `DRIFT_S` around each moment; at the ends its place there counts."""
+def _without_drift(path: HeadTrajectory, drift_s: float) -> HeadTrajectory:
+    """``path`` on an even grid, less its mean over ``drift_s`` around a moment; at the ends its place there counts."""
     times = np.arange(path.times_s[0], path.times_s[-1], 1 / GRID_HZ) if len(path.times_s) else np.zeros(0)
-    half = round(DRIFT_S * GRID_HZ) // 2
+    half = round(drift_s * GRID_HZ) // 2
     if not len(times):
         return HeadTrajectory(times, times, times)
     x, y = (np.interp(times, path.times_s, values) for values in (path.x, path.y))

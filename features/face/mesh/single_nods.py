@@ -17,10 +17,11 @@ LENGTHS_S = (0.32, 0.4, 0.48, 0.56, 0.64, 0.8, 1.0)
 """Of a dip; half of it lies still before and after."""
 DEEP = 0.5
 """Least depth, in ``nod_range``: 0.05 face heights are 5 to 6 degrees of a head turned in space."""
-ALIKE = 0.8
+ALIKE = 0.92
 """Least correlation of the head's height with a half-sine between still flanks."""
-COMES_BACK, ASIDE = 0.6, 0.8
-"""Most difference of the flanks, and most movement aside, in depths of the dip."""
+COMES_BACK, ASIDE, SWAYS = 0.6, 0.8, 1.0
+"""Most difference of the flanks, swing aside by the same half-sine, and movement aside in the dip, in its depths; not
+in the flanks: who has nodded often turns next."""
 BOWED_DEG = 1.0
 """Least turn downwards meanwhile, by the same half-sine."""
 LOOK_S = 0.3
@@ -65,9 +66,11 @@ def _dips(path: HeadTrajectory, poses: Poses, deep: float) -> list[tuple[float, 
         size = np.maximum(depth, 1e-9)
         windows = sliding_window_view(height, len(shape))
         apart = np.abs(windows[:, :flank].mean(axis=1) - windows[:, -flank:].mean(axis=1)) / size
-        swayed = np.ptp(sliding_window_view(aside, len(shape)), axis=1) / size
+        swung = np.abs(_fit(aside - aside.mean(), shape)[0]) / size
+        swayed = np.ptp(sliding_window_view(aside, len(shape))[:, flank:-flank], axis=1) / size
         bowed, _ = _fit(pitch, shape)
-        passes = (depth >= deep) & (likeness >= ALIKE) & (apart <= COMES_BACK) & (swayed <= ASIDE)
+        steady = (apart <= COMES_BACK) & (swung <= ASIDE) & (swayed <= SWAYS)
+        passes = (depth >= deep) & (likeness >= ALIKE) & steady
         for place in np.flatnonzero(passes & (bowed >= BOWED_DEG)).tolist():
             found.append((float(likeness[place]), float(times[place + len(shape) // 2]), length_s))
     return found

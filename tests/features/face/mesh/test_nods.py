@@ -121,6 +121,13 @@ def test_a_head_that_moves_by_itself_nods_all_the_same(hz):
     assert found(x=leans, y=leans, turned=yaws) == (0, 0)
 
 
+@pytest.mark.parametrize(("hz", "own_hz"), [(3.0, 0.6), (3.5, 0.9), (4.0, 0.8)])
+def test_a_head_that_moves_far_and_fast_by_itself_nods_too(hz, own_hz):
+    own = 0.15 * np.sin(2 * math.pi * own_hz * TIMES)
+    assert found(y=waves(hz, 3, 0.12) + own) == (1, 0)
+    assert found(y=own) == (0, 0)
+
+
 def test_a_head_that_is_thrown_back_does_not_nod():
     step = np.interp(TIMES, [2.7, 3.0, 3.3], [0.0, -0.04, 0.17])  # What is left without the mean goes to and fro.
     assert found(y=step) == found(y=-step) == (0, 0)

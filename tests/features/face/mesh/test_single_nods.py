@@ -41,6 +41,8 @@ def test_what_is_no_single_nod():
     assert found(deep, bows=0.5) == found(deep, bows=-5.0) == ()  # The head moves and does not bow.
     assert found(-deep) == ()  # Up.
     assert found(deep, x=deep) == ()  # As far aside.
+    assert found(deep, x=np.interp(TIMES, [3.0, 3.6], [0.0, 0.2])) == ()  # It turns away meanwhile.
+    assert len(found(deep, x=np.interp(TIMES, [3.6, 4.2], [0.0, 0.2]))) == 1  # It turns away afterwards.
     assert found(np.interp(TIMES, [3.0, 3.6], [0.0, 0.1])) == ()  # It stays down.
     assert found(dip(TIMES, 0.1, 3.0)) == ()  # Slow.
     assert found(deep, nods=[(2.0, 3.2)]) == ()  # Part of another nod.
