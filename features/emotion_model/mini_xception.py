@@ -80,13 +80,13 @@ def _to_onnx(weights: Arrays) -> bytes:
             "Relu", graph.conv(shown, *_conv(weights, f"conv2d_{number}", f"batch_normalization_{number}"))
         )
         side -= 2
-    for first, norm, second, other_norm, past, number in _BLOCKS:
+    for first, norm, second, other_norm, past, past_norm in _BLOCKS:
         within = _separable(
             graph, graph.add("Relu", _separable(graph, shown, weights, first, norm)), weights, second, other_norm
         )
         before, after = same_pads(side, 3, 2)
         pooled = graph.add("MaxPool", within, kernel_shape=(3, 3), strides=(2, 2), pads=(before, before, after, after))
-        around = graph.conv(shown, *_conv(weights, past, f"batch_normalization_{number}"), strides=(2, 2))
+        around = graph.conv(shown, *_conv(weights, past, f"batch_normalization_{past_norm}"), strides=(2, 2))
         shown, side = graph.add("Add", pooled, around), (side + 1) // 2
     last = weights["conv2d_7/kernel"].transpose(3, 2, 0, 1)
     scores = graph.conv(shown, last, weights["conv2d_7/bias"], pads=(1, 1, 1, 1))
