@@ -167,7 +167,10 @@ class _Network:
         """
         of = self._of(operation)
         slope = self._held[operation.takes[1]].reshape(-1, 1, 1, 1)
-        positive = self._graph.conv(self._graph.add("Relu", of), 1.0 - slope, group=len(slope))
+        rest = partial(self._graph.conv, kernel=1.0 - slope, group=len(slope))
+        relu = partial(self._graph.add, "Relu")
+        # A factor that is not negative may come first: the runtime draws both as one.
+        positive = relu(rest(of)) if slope.max() <= 1.0 else rest(relu(of))
         return self._graph.add("Add", self._graph.conv(of, slope, group=len(slope)), positive)
 
     def _padded(self, operation: _Operation) -> str:

@@ -35,9 +35,9 @@ class File:
         self._tensors.append((tuple(shape), kind, b"" if values is None else values.tobytes()))
         return len(self._tensors) - 1
 
-    def weights(self, *shape: int) -> int:
+    def weights(self, *shape: int, spread: float = 0.4) -> int:
         """Random ones of two bytes, and the operator that makes four of them."""
-        halves = self.tensor(shape, RNG.normal(0, 0.4, shape).astype(np.float16))
+        halves = self.tensor(shape, RNG.normal(0, spread, shape).astype(np.float16))
         return self.operation(tflite.DEQUANTIZE, [halves], shape)
 
     def operation(self, code: int, takes: list[int], shape: Sequence[int], kind: int = 0, **options: int) -> int:
@@ -113,7 +113,9 @@ def small() -> bytes:
     more = file.tensor((4, 2), np.array([[0, 0], [0, 0], [0, 0], [0, 8]], np.int32))
     padded = file.operation(tflite.PAD, [pooled, more], (1, 3, 3, 16))
     added = file.operation(tflite.ADD, [mixed, padded], (1, 3, 3, 16), 11, int8_0=0)
-    shown = file.operation(tflite.RELU, [added], (1, 3, 3, 16))
+    # Slopes on both sides of 1.
+    steep = file.operation(tflite.PRELU, [added, file.weights(1, 1, 16, spread=3.0)], (1, 3, 3, 16))
+    shown = file.operation(tflite.RELU, [steep], (1, 3, 3, 16))
     shape = [file.tensor((2,), np.array(of, np.int32)) for of in ([1, 144], [1, 72])]
     flat = file.operation(tflite.RESHAPE, [shown, shape[0]], (1, 144), 17)
     other = file.operation(tflite.RESHAPE, [pooled, shape[1]], (1, 72), 17)
