@@ -9,9 +9,9 @@
 From the ground up: `sampling_clock` (when something is looked at), `time_series` (a behaviour over time), `settings`,
 `registry` (all features, a row each), `turn_windows` (the stretches of time that answer a turn), `talk` (pauses,
 overlaps and backchannels of a transcript), `media_io` (files opened safely), `voice`, `vocal_intensity_model` (how
-strongly somebody speaks), `emotion_model`, `precomputed` (what came measured with a corpus), `verbalization` (figures
-as English), `export` (ELAN and Praat), `face`, `presence` (how much there is of a person), `events` (what happened at a
-moment), `extract` (a session's tables), `probe` (one file, looked at).
+strongly somebody speaks), `network_files` (other formats as ONNX), `emotion_model`, `precomputed` (what came measured
+with a corpus), `verbalization` (figures as English), `export` (ELAN and Praat), `face`, `presence` (how much there is
+of a person), `events` (what happened at a moment), `extract` (a session's tables), `probe` (one file, looked at).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

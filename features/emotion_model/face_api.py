@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.features.emotion_model.network import CPU, open_session
-from apportion.features.emotion_model.onnx_writer import model, node, tensor, value
+from apportion.features.network_files.onnx_writer import Graph, same_pads
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 
@@ -23,8 +23,6 @@ ORDER = ("neutral", "happiness", "sadness", "anger", "fear", "disgust", "surpris
 MEAN = (122.782, 117.001, 104.298)
 """Taken off red, green and blue, which are then divided by 255."""
 BLOCKS = 4
-PADS = {1: (1, 1, 1, 1), 2: (0, 0, 1, 1)}
-"""By stride: TensorFlow's "same" on even sides adds, at every second place, right and below only."""
 
 Arrays = dict[str, NDArray[np.float32]]
 
@@ -47,8 +45,7 @@ class FaceApi:
 
         Grey pictures tell as much as coloured ones: .884 and .868 of 129 stills were right.
         """
-        planes = np.broadcast_to(faces[:, None].astype(np.float32), (len(faces), 3, SIDE_PX, SIDE_PX))
-        (logits,) = self._session.run(None, {"rgb": np.ascontiguousarray(planes)})
+        (logits,) = self._session.run(None, {"luma": faces[:, None].astype(np.float32)})
         return np.asarray(logits, dtype=np.float64)
 
 
@@ -75,50 +72,31 @@ def read_arrays(values: bytes, listed: str) -> Arrays:
 
 
 def to_onnx(arrays: Arrays) -> bytes:
-    """The network as an ONNX model: ``rgb`` float32 [n, 3, 112, 112], 0 to 255, to ``logits`` [n, 7]."""
-    made = _Graph(arrays)
-    mean, scale = made.constant("mean", np.reshape(MEAN, (1, 3, 1, 1))), made.constant("scale", np.array(255.0))
-    shown = made.add("Div", made.add("Sub", "rgb", mean), scale)
+    """The network as an ONNX model: ``luma`` float32 [n, 1, 112, 112], 0 to 255, to logits [n, 7]."""
+    graph = Graph()
+    # Brightness less each colour's mean makes three planes of one.
+    planes = graph.add("Sub", "luma", graph.constant(np.reshape(MEAN, (1, 3, 1, 1))))
+    shown = graph.add("Div", planes, graph.constant(255.0))
+    side = SIDE_PX
     for block in range(BLOCKS):
-        first = made.relu(made.convolved(shown, f"dense{block}/conv0", 2))
-        total = made.add("Add", first, made.convolved(first, f"dense{block}/conv1", 1))
+        first = graph.add("Relu", _convolved(graph, shown, arrays, f"dense{block}/conv0", side, 2))
+        side //= 2
+        total = graph.add("Add", first, _convolved(graph, first, arrays, f"dense{block}/conv1", side, 1))
         for number in (2, 3):
-            total = made.add("Add", total, made.convolved(made.relu(total), f"dense{block}/conv{number}", 1))
-        shown = made.relu(total)
-    flat = made.add("Flatten", made.add("GlobalAveragePool", shown))
-    weights, bias = (made.constant(f"fc/{name}", arrays[f"fc/{name}"]) for name in ("weights", "bias"))
-    made.nodes.append(node("Gemm", (flat, weights, bias), "logits"))
-    return model(made.nodes, made.tensors, value("rgb", ("n", 3, SIDE_PX, SIDE_PX)), value("logits", ("n", len(ORDER))))
+            more = _convolved(graph, graph.add("Relu", total), arrays, f"dense{block}/conv{number}", side, 1)
+            total = graph.add("Add", total, more)
+        shown = graph.add("Relu", total)
+    flat = graph.add("Flatten", graph.add("GlobalAveragePool", shown))
+    weights, bias = (graph.constant(arrays[f"fc/{name}"]) for name in ("weights", "bias"))
+    return graph.model("luma", SIDE_PX, {graph.add("Gemm", flat, weights, bias): len(ORDER)})
 
 
-class _Graph:
-    """Collects nodes and tensors; each method gives the name of what it added."""
-
-    def __init__(self, arrays: Arrays) -> None:
-        self._arrays = arrays
-        self.nodes: list[bytes] = []
-        self.tensors: list[bytes] = []
-
-    def constant(self, name: str, values: NDArray[Any]) -> str:
-        self.tensors.append(tensor(name, np.asarray(values, np.float32)))
-        return name
-
-    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        name = f"{operator}{len(self.nodes)}"
-        self.nodes.append(node(operator, inputs, name, attributes))
-        return name
-
-    def relu(self, of: str) -> str:
-        return self.add("Relu", of)
-
-    def convolved(self, of: str, layer: str, stride: int) -> str:
-        """A convolution of 3 x 3 with a bias; all but the first are each channel by itself, then all at each place."""
-        bias = self.constant(f"{layer}/bias", self._arrays[f"{layer}/bias"])
-        wide: dict[str, Any] = {"strides": (stride, stride), "pads": PADS[stride]}
-        if f"{layer}/filters" in self._arrays:
-            whole = self._arrays[f"{layer}/filters"].transpose(3, 2, 0, 1)
-            return self.add("Conv", of, self.constant(f"{layer}/filters", whole), bias, **wide)
-        depth = self._arrays[f"{layer}/depthwise_filter"].transpose(2, 3, 0, 1)
-        point = self._arrays[f"{layer}/pointwise_filter"].transpose(3, 2, 0, 1)
-        each = self.add("Conv", of, self.constant(f"{layer}/depth", depth), group=len(depth), **wide)
-        return self.add("Conv", each, self.constant(f"{layer}/point", point), bias)
+def _convolved(graph: Graph, of: str, arrays: Arrays, layer: str, side: int, stride: int) -> str:
+    """A convolution of 3 x 3 with a bias; all but the first are each channel by itself, then all at each place."""
+    bias, (before, after) = arrays[f"{layer}/bias"], same_pads(side, 3, stride)
+    wide: dict[str, Any] = {"strides": (stride, stride), "pads": (before, before, after, after)}
+    if f"{layer}/filters" in arrays:
+        return graph.conv(of, arrays[f"{layer}/filters"].transpose(3, 2, 0, 1), bias, **wide)
+    depth = arrays[f"{layer}/depthwise_filter"].transpose(2, 3, 0, 1)
+    each = graph.conv(of, depth, group=len(depth), **wide)
+    return graph.conv(each, arrays[f"{layer}/pointwise_filter"].transpose(3, 2, 0, 1), bias)

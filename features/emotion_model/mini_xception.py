@@ -6,14 +6,14 @@ Source: Arriaga, Ploeger and Valdenegro (2017), mini-Xception, learned on FER201
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from apportion.features.emotion_model.network import CPU, open_session
 from apportion.features.media_io.video import Grey
+from apportion.features.network_files.onnx_writer import Graph, same_pads
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 
@@ -29,76 +29,23 @@ _BLOCKS = (
 )
 """Of each of the four: two separable convolutions with their normalisations, and those of the way past them."""
 
-_Picture = NDArray[np.float32]
-"""[height, width, channels]."""
-
-
-@dataclass(frozen=True)
-class _Conv:
-    """A convolution with the normalisation that follows it: ``kernel`` [k, k, in, out], ``bias`` [out]."""
-
-    kernel: _Picture
-    bias: NDArray[np.float32]
-
-    def __call__(self, picture: _Picture) -> _Picture:
-        """Without a border."""
-        if self.kernel.shape[0] == 1:
-            mixed: _Picture = picture @ self.kernel[0, 0] + self.bias
-            return mixed
-        windows = sliding_window_view(picture, self.kernel.shape[:2], axis=(0, 1))
-        drawn: _Picture = np.tensordot(windows, self.kernel, axes=((3, 4, 2), (0, 1, 2))) + self.bias
-        return drawn
-
-
-@dataclass(frozen=True)
-class _Separable:
-    """Each channel by itself (``depth`` [3, 3, channels]), then all channels at each place."""
-
-    depth: _Picture
-    point: _Conv
-    _along: dict[int, _Picture] = field(default_factory=dict)
-    """``depth`` repeated along rows of so many places [3, 3, places * channels]: numpy is slow at short rows."""
-
-    def __call__(self, picture: _Picture) -> _Picture:
-        """With a border of one."""
-        height, width, channels = picture.shape
-        if width not in self._along:
-            self._along[width] = np.tile(self.depth, (1, 1, width))
-        depth, length = self._along[width], width * channels
-        padded = _bordered(picture, (1, 1), (1, 1), 0.0).reshape(height + 2, -1)
-        total = np.zeros((height, length), dtype=picture.dtype)
-        share = np.empty_like(total)
-        for row in range(3):
-            for column in range(3):
-                start = column * channels
-                np.multiply(padded[row : row + height, start : start + length], depth[row, column], out=share)
-                total += share
-        return self.point(total.reshape(picture.shape))
+Arrays = dict[str, NDArray[np.float32]]
 
 
 class MiniXception:
     """The network of one file, as Keras has written it (HDF5). Raises ``InputError``: the file is no such network."""
 
     def __init__(self, path: Path) -> None:
-        weights = _read(path)
         try:
-            self._first = tuple(_conv(weights, f"conv2d_{n}", f"batch_normalization_{n}") for n in (1, 2))
-            self._blocks = tuple(_block(weights, *names) for names in _BLOCKS)
-            self._last = _Conv(weights["conv2d_7/kernel"], weights["conv2d_7/bias"])
+            self._session = open_session(_to_onnx(_read(path)), path, CPU)
         except KeyError as error:
             raise InputError(f"{path}: no network of fer, {error} is not in it. {_NEXT_STEP}") from None
 
     def probabilities(self, face: Grey) -> Floats:
         """Of `ORDER`, for ``face`` [64, 64] uint8."""
-        picture = (face.astype(np.float32)[:, :, None] / np.float32(255.0) - np.float32(0.5)) * np.float32(2.0)
-        for conv in self._first:
-            picture = np.maximum(conv(picture), 0.0)
-        for first, second, past in self._blocks:
-            within = second(np.maximum(first(picture), 0.0))
-            picture = _pooled(within) + past(picture[::2, ::2])
-        # The mean of a convolution with a border is taken over all places.
-        scores = self._last(_bordered(picture, (1, 1), (1, 1), 0.0)).mean(axis=(0, 1)).astype(np.float64)
-        powers = np.exp(scores - scores.max())
+        picture = (face.astype(np.float32) / np.float32(255.0) - np.float32(0.5)) * np.float32(2.0)
+        (scores,) = self._session.run(None, {"luma": picture[None, None]})
+        powers = np.exp(scores[0].astype(np.float64) - scores.max())
         shares: Floats = powers / powers.sum()
         return shares
 
@@ -106,11 +53,11 @@ class MiniXception:
 _NEXT_STEP = "Fetch it again: delete it, then `apportion models fetch mesh`."
 
 
-def _read(path: Path) -> dict[str, NDArray[np.float32]]:
+def _read(path: Path) -> Arrays:
     """By ``layer/name`` every array of the file."""
     import h5py
 
-    found: dict[str, NDArray[np.float32]] = {}
+    found = Arrays()
 
     def keep(name: str, item: object) -> None:
         if isinstance(item, h5py.Dataset):
@@ -125,42 +72,39 @@ def _read(path: Path) -> dict[str, NDArray[np.float32]]:
     return found
 
 
-def _block(
-    weights: dict[str, NDArray[np.float32]], first: str, norm: str, second: str, other_norm: str, past: str, number: str
-) -> tuple[_Separable, _Separable, _Conv]:
-    return (
-        _separable(weights, first, norm),
-        _separable(weights, second, other_norm),
-        _conv(weights, past, f"batch_normalization_{number}"),
-    )
+def _to_onnx(weights: Arrays) -> bytes:
+    """The network as an ONNX model: ``luma`` float32 [n, 1, 64, 64], -1 to 1, to scores [n, 7]."""
+    graph, shown, side = Graph(), "luma", SIDE_PX
+    for number in (1, 2):
+        shown = graph.add(
+            "Relu", graph.conv(shown, *_conv(weights, f"conv2d_{number}", f"batch_normalization_{number}"))
+        )
+        side -= 2
+    for first, norm, second, other_norm, past, past_norm in _BLOCKS:
+        within = _separable(
+            graph, graph.add("Relu", _separable(graph, shown, weights, first, norm)), weights, second, other_norm
+        )
+        before, after = same_pads(side, 3, 2)
+        pooled = graph.add("MaxPool", within, kernel_shape=(3, 3), strides=(2, 2), pads=(before, before, after, after))
+        around = graph.conv(shown, *_conv(weights, past, f"batch_normalization_{past_norm}"), strides=(2, 2))
+        shown, side = graph.add("Add", pooled, around), (side + 1) // 2
+    last = weights["conv2d_7/kernel"].transpose(3, 2, 0, 1)
+    scores = graph.conv(shown, last, weights["conv2d_7/bias"], pads=(1, 1, 1, 1))
+    flat = graph.add("Flatten", graph.add("GlobalAveragePool", scores))
+    return graph.model("luma", SIDE_PX, {flat: len(ORDER)})
 
 
-def _separable(weights: dict[str, NDArray[np.float32]], name: str, norm: str) -> _Separable:
-    return _Separable(weights[f"{name}/depthwise_kernel"][..., 0], _conv(weights, name, norm, "pointwise_kernel"))
+def _separable(graph: Graph, of: str, weights: Arrays, name: str, norm: str) -> str:
+    """Each channel by itself, then all channels at each place."""
+    depth = weights[f"{name}/depthwise_kernel"].transpose(2, 3, 0, 1)
+    each = graph.conv(of, depth, group=len(depth), pads=(1, 1, 1, 1))
+    return graph.conv(each, *_conv(weights, name, norm, "pointwise_kernel"))
 
 
-def _conv(weights: dict[str, NDArray[np.float32]], name: str, norm: str, kernel: str = "kernel") -> _Conv:
+def _conv(
+    weights: Arrays, name: str, norm: str, kernel: str = "kernel"
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """A convolution without a bias, and the batch normalisation after it as factors and a bias."""
     scale = weights[f"{norm}/gamma"] / np.sqrt(weights[f"{norm}/moving_variance"] + np.float32(_EPSILON))
-    return _Conv(weights[f"{name}/{kernel}"] * scale, weights[f"{norm}/beta"] - weights[f"{norm}/moving_mean"] * scale)
-
-
-def _bordered(picture: _Picture, rows: tuple[int, int], columns: tuple[int, int], value: float) -> _Picture:
-    """``picture`` with so many ``rows`` above and below and ``columns`` left and right; np.pad takes longer than the
-    networks' small layers."""
-    height, width, channels = picture.shape
-    larger = np.full((height + sum(rows), width + sum(columns), channels), value, dtype=picture.dtype)
-    larger[rows[0] : rows[0] + height, columns[0] : columns[0] + width] = picture
-    return larger
-
-
-def _pooled(picture: _Picture) -> _Picture:
-    """The largest of 3 x 3 places, every second one, as many as Keras' "same" gives."""
-    sides = []
-    for side in picture.shape[:2]:
-        outside = max(((side + 1) // 2 - 1) * 2 + 3 - side, 0)
-        sides.append((outside // 2, outside - outside // 2))
-    padded = _bordered(picture, sides[0], sides[1], -np.inf)
-    rows = np.maximum(np.maximum(padded[:-2:2], padded[1:-1:2]), padded[2::2])
-    largest: _Picture = np.maximum(np.maximum(rows[:, :-2:2], rows[:, 1:-1:2]), rows[:, 2::2])
-    return largest
+    bias = weights[f"{norm}/beta"] - weights[f"{norm}/moving_mean"] * scale
+    return (weights[f"{name}/{kernel}"] * scale).transpose(3, 2, 0, 1), bias

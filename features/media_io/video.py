@@ -52,7 +52,9 @@ class FrameSkipper:
         # What an edit list cuts away is decoded and not shown: it is nobody's predecessor.
         if self._stopped or packet.pts is None or packet.is_discard:
             return False
-        number = interval(float(packet.pts * packet.time_base) - self._origin_s, self._rate_hz)
+        tick = packet.time_base
+        # As a division of whole numbers: fractions are slow, and every packet comes by.
+        number = interval(packet.pts * tick.numerator / tick.denominator - self._origin_s, self._rate_hz)
         first = self._firsts.setdefault(number, packet.pts)
         if len(self._firsts) > REMEMBERED:
             del self._firsts[next(iter(self._firsts))]

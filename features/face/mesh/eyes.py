@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from apportion.features.face.mesh.crop import Crop, roll_of
+from apportion.features.face.mesh.crop import Crop
 from apportion.features.face.mesh.landmarks import LEFT_EYE, RIGHT_EYE, FacePoints
 from apportion.features.face.mesh.networks import MeshNetworks
 from apportion.features.media_io.video import Grey
@@ -55,29 +55,24 @@ def look_at_eyes(networks: MeshNetworks, luma: Grey, face: FacePoints) -> Eyes:
     The opening is the eye aspect ratio (Soukupova and Cech, 2016) of the outline that the iris network draws: 0.35 to
     0.4 for open eyes, 0.2 and less for closed ones (drawn faces). The mesh's own outline of the eyes hardly closes.
     """
-    told = [_eye(networks, luma, face, eye, mirrored) for eye, mirrored in ((RIGHT_EYE, False), (LEFT_EYE, True))]
-    if None in told:
+    crops = [_crop(face, *RIGHT_EYE), _crop(face, *reversed(LEFT_EYE))]
+    if min(crop.side for crop in crops) < EYE_CROP * SMALLEST_EYE_PX:
         return NO_EYES
-    right, left = np.array([eye for eye in told if eye is not None])
+    outlines, irises = networks.eyes(luma, *crops)
+    right, left = (
+        np.array([eye_opening(outline), iris_turn(outline, iris[0]), iris_lift(outline, iris[0])])
+        for outline, iris in zip(outlines, irises, strict=True)
+    )
+    left[1] = -left[1]
     opening, turned, lifted = ((right + left) / 2).tolist()
     return Eyes(opening, turned, abs(float(right[1] - left[1])), lifted)
 
 
-def _eye(
-    networks: MeshNetworks, luma: Grey, face: FacePoints, corners: tuple[int, int], mirrored: bool
-) -> tuple[float, float, float] | None:
-    """Opening of one eye, and how far it is turned to the picture's right and up, degrees."""
-    outer, inner = face.points[corners[0], :2], face.points[corners[1], :2]
-    width = float(np.hypot(*(inner - outer)))
-    if width < SMALLEST_EYE_PX:
-        return None
-    middle = (outer + inner) / 2
-    left, right = (inner, outer) if mirrored else (outer, inner)
-    roll = roll_of((float(left[0]), float(left[1])), (float(right[0]), float(right[1])))
-    crop = Crop(float(middle[0]), float(middle[1]), EYE_CROP * width, roll)
-    outline, iris = networks.eye(luma, crop, mirrored)
-    inwards = iris_turn(outline, iris[0])
-    return eye_opening(outline), -inwards if mirrored else inwards, iris_lift(outline, iris[0])
+def _crop(face: FacePoints, left: int, right: int) -> Crop:
+    """Around the eye between two corners, the picture's left one first."""
+    ends = face.points[[left, right], :2]
+    (x, y), (across, down) = ends.mean(axis=0).tolist(), (ends[1] - ends[0]).tolist()
+    return Crop(x, y, EYE_CROP * math.hypot(across, down), math.atan2(down, across))
 
 
 def eye_opening(outline: Floats) -> float:

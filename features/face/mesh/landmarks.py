@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,7 @@ class FacePoints:
 
     def apart(self, first: int, second: int) -> float:
         """Distance of two points in space, pixels."""
-        return float(np.linalg.norm(self.points[first] - self.points[second]))
+        return math.dist(self.points[first].tolist(), self.points[second].tolist())
 
     @property
     def eye_distance(self) -> float:

@@ -1,7 +1,9 @@
-"""The networks of the mesh, on the brightness alone: MediaPipe's are run by OpenCV."""
+"""The networks of the mesh, on the brightness alone: MediaPipe's, run by ONNX Runtime."""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apportion.features.emotion_model.expression_pair import expression_pair
+from apportion.features.emotion_model.network import CPU, open_session
 from apportion.features.face.face import Point
 from apportion.features.face.mesh.crop import Crop
 from apportion.features.media_io.video import Grey
+from apportion.features.network_files.tflite import to_onnx
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import InputError
 from apportion.foundation.model_hub.mesh import FACE, IRIS, POINTS, find_mesh, mesh_state
@@ -51,8 +55,7 @@ class MeshNetworks:
 
     def faces(self, square: Grey) -> list[Detection]:
         """Faces in ``square`` [128, 128] uint8, the most certain first (BlazeFace, Bazarevsky et al., 2019)."""
-        self._face.setInput(_blob(square, 1 / 127.5, -1.0))
-        scores, boxes = self._face.forward(["classificators", "regressors"])
+        boxes, scores = self._face.run(None, {"luma": _scaled([square], 1 / 127.5, -1.0)})
         logits = np.clip(scores.reshape(-1).astype(np.float64), -100, 100)
         likely = np.flatnonzero(1 / (1 + np.exp(-logits)) > CERTAIN)
         hits: list[Detection] = []
@@ -68,27 +71,25 @@ class MeshNetworks:
     def points(self, luma: Grey, crop: Crop) -> tuple[Floats, float]:
         """468 points [468, 3] in pixels of ``luma`` (x right, y down, z away from the camera) and whether a face is
         there, 0 to 1 (Kartynnik et al., 2019)."""
-        self._points.setInput(_blob(crop.cut(luma, POINTS_PX), 1 / 255.0, 0.0))
-        first, second = self._points.forward(["conv2d_21", "conv2d_31"])
-        raw, flag = (first, second) if first.size > second.size else (second, first)
+        raw, flag = self._points.run(None, {"luma": _scaled([crop.cut(luma, POINTS_PX)], 1 / 255.0)})
         points = raw.reshape(468, 3).astype(np.float64)
         depth = points[:, 2] * crop.side / POINTS_PX
         logit = float(np.clip(flag.reshape(-1)[0], -100, 100))
         return np.column_stack([crop.back(points[:, :2], POINTS_PX), depth]), 1 / (1 + float(np.exp(-logit)))
 
-    def eye(self, luma: Grey, crop: Crop, mirrored: bool) -> tuple[Floats, Floats]:
-        """Outline of an eye [16, 2] and its iris [5, 2], the middle first, in pixels of the drawn crop (64 wide).
+    def eyes(self, luma: Grey, right: Crop, left: Crop) -> tuple[Floats, Floats]:
+        """Outlines of a person's right and left eye [2, 16, 2] and their irises [2, 5, 2], the middle first, in pixels
+        of the drawn crops (64 wide).
 
-        The network knows the eye on the picture's left; the other one is ``mirrored``, and its points stay so: the
+        The network knows the eye on the picture's left; the other one is mirrored, and its points stay so: an
         outline goes from the outer corner (0) along the lower lid to the inner (8), 9 to 15 is the upper lid
         (Ablavatski et al., 2020).
         """
-        square = crop.cut(luma, EYE_PX)
-        self._eye.setInput(_blob(square[:, ::-1] if mirrored else square, 1 / 255.0, 0.0))
-        outline, iris = self._eye.forward(["output_eyes_contours_and_brows", "output_iris"])
+        squares = [right.cut(luma, EYE_PX), left.cut(luma, EYE_PX)[:, ::-1]]
+        outlines, irises = self._eye.run(None, {"luma": _scaled(squares, 1 / 255.0)})
         return (
-            outline.reshape(71, 3)[:16, :2].astype(np.float64),
-            iris.reshape(5, 3)[:, :2].astype(np.float64),
+            outlines.reshape(2, 71, 3)[:, :16, :2].astype(np.float64),
+            irises.reshape(2, 5, 3)[:, :, :2].astype(np.float64),
         )
 
 
@@ -114,18 +115,17 @@ def _opened(path: Path) -> Any:
     # OpenCV's own threads would take cores from the other workers.
     cv2.setNumThreads(1)
     try:
-        return cv2.dnn.readNetFromTFLite(str(path))
-    except cv2.error as error:
+        return open_session(to_onnx(path.read_bytes()), path, CPU)
+    except (OSError, ValueError, KeyError, IndexError, struct.error) as error:
         raise InputError(
-            f"{path}: OpenCV {cv2.__version__} cannot read it ({str(error).strip().splitlines()[-1][:120]}). "
-            'Install the OpenCV that apportion asks for, or take detector = "haar".'
+            f"{path}: no network of TensorFlow Lite that is known here ({str(error)[:120]}). Fetch it again: delete "
+            "it, then `apportion models fetch mesh`."
         ) from None
 
 
-def _blob(square: Grey, scale: float, shift: float) -> NDArray[np.float32]:
-    """[1, 3, side, side] float32, the brightness three times."""
-    plane = square.astype(np.float32) * np.float32(scale) + np.float32(shift)
-    return np.ascontiguousarray(np.broadcast_to(plane, (1, 3, *plane.shape)))
+def _scaled(squares: Sequence[Grey], scale: float, shift: float = 0.0) -> NDArray[np.float32]:
+    """[n, 1, side, side] float32 of the ``squares``' brightness."""
+    return np.stack(squares)[:, None].astype(np.float32) * np.float32(scale) + np.float32(shift)
 
 
 def _anchors() -> Floats:

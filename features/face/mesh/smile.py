@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-
-import numpy as np
+from statistics import fmean
 
 from apportion.features.face.mesh.landmarks import MOUTH_CORNERS, FacePoints
 from apportion.features.face.mesh.mouth import LIPS, mouth_opening
@@ -59,10 +58,10 @@ def mouth_log_odds(face: FacePoints) -> float:
 def lid_opening(face: FacePoints) -> float:
     """Height over width of the eyes in the mesh, mean of both (not enough for a blink, enough for cheeks)."""
     ratios = [
-        float(np.mean([face.apart(*pair) for pair in lids])) / max(face.apart(*corners), 1e-6)
+        fmean(face.apart(*pair) for pair in lids) / max(face.apart(*corners), 1e-6)
         for lids, corners in zip(LIDS, EYES, strict=True)
     ]
-    return float(np.mean(ratios))
+    return fmean(ratios)
 
 
 def _above(face: FacePoints, point: Floats, other: Floats) -> float:

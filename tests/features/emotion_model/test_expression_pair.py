@@ -95,7 +95,7 @@ def test_what_is_written_is_a_model_by_onnx_s_own_rules(tmp_path: Path) -> None:
     arrays = read_arrays(values.read_bytes(), listed.read_text())
     model = onnx.load_from_string(to_onnx(arrays))
     onnx.checker.check_model(model, full_check=True)
-    assert [side.dim_value for side in model.graph.input[0].type.tensor_type.shape.dim] == [0, 3, SIDE_PX, SIDE_PX]
+    assert [side.dim_value for side in model.graph.input[0].type.tensor_type.shape.dim] == [0, 1, SIDE_PX, SIDE_PX]
     assert sum(np.prod(each.dims) for each in model.graph.initializer) == 323_687 + 3 + 1
 
 

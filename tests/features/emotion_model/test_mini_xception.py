@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from apportion.features.emotion_model.mini_xception import ORDER, SIDE_PX, MiniXception, _Conv, _Separable
+from apportion.features.emotion_model.mini_xception import ORDER, SIDE_PX, MiniXception
 from apportion.foundation.errors import InputError
 from apportion.foundation.model_hub.mesh import MINI_XCEPTION
 from tests.features.face.mesh.networks_here import CACHE
@@ -92,22 +92,6 @@ def test_it_is_the_network_that_keras_wrote(tmp_path: Path, seed: int) -> None:
     shares = MiniXception(written(tmp_path / "network.hdf5", found)).probabilities(face)
     assert shares.shape == (len(ORDER),) and shares.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(shares, by_torch(found, face), atol=2e-4)
-
-
-@pytest.mark.parametrize(("height", "width", "channels"), [(60, 60, 8), (30, 30, 32), (7, 8, 5), (1, 1, 3)])
-def test_long_rows_give_the_bits_of_short_ones(height: int, width: int, channels: int) -> None:
-    rng = np.random.default_rng(height)
-    picture, depth, mixed = (
-        rng.normal(size=shape).astype(np.float32)
-        for shape in ((height, width, channels), (3, 3, channels), (1, 1, channels, channels))
-    )
-    point = _Conv(mixed, np.zeros(channels, np.float32))
-    around = np.pad(picture, ((1, 1), (1, 1), (0, 0)))
-    total = np.zeros_like(picture)
-    for row, column in np.ndindex(3, 3):
-        total += around[row : row + height, column : column + width] * depth[row, column]
-    separable = _Separable(depth, point)
-    assert np.array_equal(separable(picture), point(total))
 
 
 @pytest.mark.skipif(CACHE is None, reason="the face mesh is not here: apportion models fetch mesh")

@@ -1,0 +1,1 @@
+"""Networks that came in other formats as ONNX: `onnx_writer` (a model's bytes), `tflite` (what TensorFlow Lite has)."""
