@@ -14,7 +14,8 @@ SLOW ?= $(sort $(shell grep -rl --include="test_*.py" "mark\.slow" tests))
 BROWSER ?= tests/viewer/browser
 DAGS ?= tests/dags
 DEEPSPEED ?= tests/rlhf/policy/test_sharding.py
-TRAINERS ?= tests/rlhf/adapters/contracts
+CONTRACTS := tests/rlhf/adapters/contracts
+TRAINERS ?= $(CONTRACTS)
 # Images of machines may forbid Python to keep what it has compiled: every process would compile us anew, a second each.
 unexport PYTHONDONTWRITEBYTECODE
 # torch comes by pip, which may be told of a build for CPUs. The rest comes by uv, in seconds instead of minutes, or by
@@ -40,9 +41,12 @@ test-dags: .venv-airflow/.ready .venv-prefect/.ready
 test-deepspeed: .venv-deepspeed/.ready
 	.venv-deepspeed/bin/python -m pytest -m deepspeed $(DEEPSPEED)
 
-# Our adapters in the code of other people's trainers.
-test-trainers: .venv-trainers/.ready
-	.venv-trainers/bin/python -m pytest -m trainers $(TRAINERS)
+# Our adapters in the code of other people's trainers; verifiers is by itself, since it asks for openai 2.
+VERIFIERS := $(CONTRACTS)/test_verifiers.py
+OTHERS = $(filter-out $(VERIFIERS),$(TRAINERS))
+test-trainers: .venv-trainers/.ready .venv-verifiers/.ready
+	$(if $(OTHERS),.venv-trainers/bin/python -m pytest -m trainers $(OTHERS))
+	$(if $(filter $(VERIFIERS) $(CONTRACTS),$(TRAINERS)),.venv-verifiers/bin/python -m pytest -m trainers $(VERIFIERS))
 
 # The wheel by itself: built, installed in an empty environment outside of this folder, the demo run there.
 test-wheel: $(VENV)/.ready
@@ -123,13 +127,13 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 	touch $@
 
 # The trainers without what they never import here: all of them at once, in seconds.
-.venv-trainers/.ready: constraints-trainers.txt | $(VENV)/.ready
-	$(PYTHON) -m venv --clear .venv-trainers
+.venv-trainers/.ready .venv-verifiers/.ready: .venv-%/.ready: constraints-%.txt | $(VENV)/.ready
+	$(PYTHON) -m venv --clear .venv-$*
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
-	  > "$$(.venv-trainers/bin/python $(PURELIB))/apportion.pth"
-	$(BIN)/uv pip install --quiet --no-deps --python .venv-trainers/bin/python -r $< || \
-	  .venv-trainers/bin/python $(PIP) --no-deps -r $<
+	  > "$$(.venv-$*/bin/python $(PURELIB))/apportion.pth"
+	$(BIN)/uv pip install --quiet --no-deps --python .venv-$*/bin/python -r $< || \
+	  .venv-$*/bin/python $(PIP) --no-deps -r $<
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed .venv-trainers build dist site docs/reference *.egg-info
+	rm -rf $(VENV) .venv-airflow .venv-prefect .venv-deepspeed .venv-trainers .venv-verifiers build dist site docs/reference *.egg-info

@@ -14,6 +14,8 @@ pytest.importorskip("verifiers", reason="verifiers 0.4 needs an environment of i
 from verifiers.v1.clients import EvalClientConfig, ModelContext
 from verifiers.v1.utils.loaders import environment_class, taskset_class
 
+from apportion.environments.deduction.avalon.game import Avalon
+from apportion.environments.deduction.avalon.rules import Options as Teams
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.rules import Options as Rounds
 from apportion.environments.deduction.werewolf.game import Werewolf
@@ -48,6 +50,7 @@ def short(world):
         "negotiation": Negotiation(Context((1, 3, 1), ((3, 1, 4), (3, 2, 1))), 4),
         "casino": Casino(CONTEXTS[0], 4),
         "werewolf": Werewolf(Options(("werewolf", "seer", "guardian", "villager"), most_days=1)),
+        "avalon": Avalon(Teams(("merlin", "servant", "assassin"), (1,))),
         "onuw": OneNight(Rounds(rounds=1)),
     }
     tasks = world_tasks(world)
