@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def machine() -> str:
     """Processor, cores and memory of this machine."""
-    names = [line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")]
+    told = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.split(":", 1)[1].strip() for line in told if line.startswith("model name")]
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     processor = names[0] if names else platform.processor()
     cores = len(os.sched_getaffinity(0))
@@ -26,7 +27,8 @@ def machine() -> str:
 
 def tell(name: str, figure: float, unit: str, **more: object) -> None:
     """Print one result; ``ratio`` to a peer measured in the same run is among ``more`` where there is a peer."""
-    print(json.dumps({"benchmark": name, "figure": round(figure, 4), "unit": unit, **more, "machine": machine()}))
+    line = {"benchmark": name, "figure": round(figure, 4), "unit": unit, **more, "machine": machine()}
+    print(json.dumps(line), flush=True)
 
 
 def timed(arguments: Sequence[str]) -> tuple[float, float]:
@@ -45,8 +47,3 @@ def memory_mib(name: str) -> float:
     """Memory of this process by a name of /proc/self/status: `VmRSS` now, `VmHWM` at most so far, not the parent's."""
     status = Path("/proc/self/status").read_text()
     return int(status.split(f"{name}:")[1].split()[0]) / 1024
-
-
-def _cpuinfo() -> list[str]:
-    path = Path("/proc/cpuinfo")
-    return path.read_text().splitlines() if path.exists() else []

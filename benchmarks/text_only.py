@@ -61,7 +61,6 @@ from benchmarks.sources import CORPORA, FOLDS, JUDGED, folds_of, judgements, rea
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 TEACHERS = ("before", "rewards", "mix", "predicted reaction", "reactions-en", "reaction", "score", "people", "llm")
-CONTROLS = ("VADER of the turn", "place", "length", "state only")
 
 
 class Study:
