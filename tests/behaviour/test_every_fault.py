@@ -39,7 +39,6 @@ output = "run"
 workers = 1
 [decompose]
 method = "llm"
-compare = ["uniform"]
 [decompose.llm]
 base_url = "{}"
 model = "m"
@@ -193,7 +192,7 @@ def test_the_next_run_mends_whatever_call_has_failed(tmp_path, kind):
         assert again <= 1
         twice += again
     print(f"{kind}: {sum(ends.values())} calls, {twice} replies under way asked for again; {dict(ends)}")
-    assert sum(ends.values()) > 20
+    assert sum(ends.values()) > 15
 
 
 @pytest.mark.slow
