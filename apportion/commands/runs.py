@@ -71,13 +71,7 @@ def _executor(context: click.Context, parameter: click.Parameter, given: str | N
 @with_llm_options
 @partial(with_options, ALIGN_OPTIONS)
 def run_command(
-    config: Path,
-    preset: str | None,
-    only: str | None,
-    executor: str | None,
-    until: str | None,
-    skip: tuple[str, ...],
-    **options: Any,
+    config: Path, preset: str | None, only: str | None, until: str | None, skip: tuple[str, ...], **options: Any
 ) -> None:
     """Run all stages of CONFIG: features to report. Finished work is never done twice.
 
@@ -90,6 +84,7 @@ def run_command(
         # A section without a word has nothing wrong in it, and its package need not be imported for one stage.
         loaded = load_config(config, preset, checked=())
         loaded.check_given()
+    executor = options.pop("executor")
     loaded = loaded.with_run(executor=executor)
     source = f"{config}{preset_given(preset)}{f' --executor {executor}' if executor else ''}"
     if only is None:

@@ -2,7 +2,6 @@
 
 From the ground up: `store` (finished work, addressed by its key; what a unit reads, hashed), `stage` (a declared step,
 and what it takes and gives), `plan` (which units a stage has, which each needs, what is left out), `load_corpus` (the
-corpus, checked), `activity` (who works on what, line by line), `engine` (one unit: its key, its call, its failure),
-`provenance` (versions, quarantine, who is filmed), `training_curves` (all trainings' curves as one table), `progress`
-(how far a run is, for a person).
+corpus, checked), `progress` (how far a run is), `engine` (one unit: its key, its call, its failure), `provenance`
+(versions, quarantine, who is filmed), `training_curves` (all trainings' curves as one table).
 """

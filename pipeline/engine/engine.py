@@ -22,8 +22,8 @@ from apportion.foundation.files import canonical_json, digest, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.activity import Activity
 from apportion.pipeline.engine.plan import Plan
+from apportion.pipeline.engine.progress import Activity
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.engine.store import Artifact, InputHashes, Store
 

@@ -191,7 +191,7 @@ def _run_side_by_side(
 
 
 def split_units(config: Config, stage: str, shards: int) -> list[list[Unit]]:
-    """The units of each shard of a stage, those of the longest sessions first."""
+    """The units of each shard of a stage, those of the longest films first."""
     return _split(open_engine(config), _stage(stage), shards)
 
 
@@ -203,13 +203,14 @@ def _stage(name: str) -> Stage:
 
 def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[list[Unit]]:
     """Units that wait for a server go into at most ``asking`` shards, no more than may wait at once; a session's stay
-    together, so that one process asks what two methods ask alike. Others go round evenly, the longest first, so that
-    none of the workers ends with a long film while the others are idle."""
+    together, so that one process asks what two methods ask alike. Others go round evenly, the longest films first, so
+    that none of the workers ends with a long film while the others are idle."""
     if not 1 <= shards <= MAX_SHARDS:
         raise InputError(f"shards = {shards}: allowed are 1 to {MAX_SHARDS}.")
     at_once = {unit: engine.at_once(stage.name, unit) for unit in engine.plan.units[stage.name]}
     waiting = [unit for unit, most in at_once.items() if most]
-    computing = sorted((unit for unit, most in at_once.items() if not most), key=partial(_shortness, engine))
+    computing = [unit for unit, most in at_once.items() if not most]
+    computing.sort(key=partial(_recorded_s, engine), reverse=True)
     room = max(1, shards - bool(computing))
     parts = _by_session(waiting, min(asking, room, max(at_once.values(), default=0)))
     room = max(1, shards - len(parts))
@@ -219,10 +220,10 @@ def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[l
     return parts
 
 
-def _shortness(engine: Engine, unit: Unit) -> tuple[float, int]:
-    """Smaller for longer sessions: by the seconds of recordings, then by turns."""
+def _recorded_s(engine: Engine, unit: Unit) -> float:
+    """The seconds of a unit's recordings; text alone is soon read."""
     session = engine.sessions.get(unit.session_id)
-    return (-(session.duration_s or 0.0) * bool(session.media), -len(session.turns)) if session else (0.0, 0)
+    return session.duration_s or 0.0 if session and session.media else 0.0
 
 
 def _by_session(units: Sequence[Unit], most: int) -> list[list[Unit]]:

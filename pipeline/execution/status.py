@@ -13,8 +13,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import indented
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.usage import Usage
-from apportion.pipeline.engine.activity import LOST, RUNNING, Entry, entries, planned
-from apportion.pipeline.engine.progress import time_text
+from apportion.pipeline.engine.progress import LOST, RUNNING, Entry, entries, planned, time_text
 
 FINISHED, FAILED = ("done", "reused"), ("failed", "blocked", LOST)
 MOST_SHOWN = 10

@@ -195,7 +195,7 @@ def files(folder):
     stages = (
         path
         for path in (folder / "store").iterdir()
-        if path.name not in ("evaluate", "inputs", "scratch", "hand-labels")
+        if path.name not in ("evaluate", "inputs", "activity", "scratch", "hand-labels")
     )
     return {p.relative_to(folder): p.read_bytes() for stage in stages for p in stage.rglob("*") if p.is_file()}
 

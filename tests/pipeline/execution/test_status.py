@@ -12,7 +12,7 @@ import time
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.pipeline.engine.activity import FOLDER, Activity, entries, planned
+from apportion.pipeline.engine.progress import FOLDER, Activity, entries, planned
 from apportion.pipeline.execution.status import run_status
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
@@ -68,7 +68,7 @@ def test_what_runs_fails_and_is_left_is_told_with_the_time_that_it_takes(tmp_pat
 def test_a_unit_whose_process_was_killed_is_no_longer_at_work(tmp_path):
     Activity(tmp_path / "store").begin({"judge": 1})
     text = (
-        "import sys, os, signal\nfrom pathlib import Path\nfrom apportion.pipeline.engine.activity import Activity\n"
+        "import sys, os, signal\nfrom pathlib import Path\nfrom apportion.pipeline.engine.progress import Activity\n"
         "with Activity(Path(sys.argv[1])).unit('judge', 's1'):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", text, tmp_path / "store"], check=False)
