@@ -222,7 +222,7 @@ def _split(engine: Engine, stage: Stage, shards: int, asking: int = 1) -> list[l
 
 def _recorded_s(engine: Engine, unit: Unit) -> float:
     """The seconds of a unit's recordings; text alone is soon read."""
-    session = engine.sessions.get(unit.session_id)
+    session = engine.sessions[unit.session_id] if unit.session_id is not None else None
     return session.duration_s or 0.0 if session and session.media else 0.0
 
 
