@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -138,7 +139,7 @@ TEMPORARY = re.compile(r"\..+\.(?P<process>[0-9]{1,9})\.tmp")
 
 def temporary_name(path: Path) -> Path:
     """Where this process writes what is to be ``path``: a hidden file beside it, of no kind that is looked for."""
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    return path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.tmp")
 
 
 def is_temporary(path: Path) -> bool:
@@ -149,7 +150,8 @@ def is_temporary(path: Path) -> bool:
 def _is_leftover(path: Path) -> bool:
     """Whether no process of this machine writes ``path`` any more; this one, which asks, is not writing."""
     match = TEMPORARY.fullmatch(path.name)
-    if match is None or not path.is_file():
+    # Another machine's process may be alive.
+    if match is None or not path.is_file() or not path.name.endswith(f".{platform.node()}.{match['process']}.tmp"):
         return False
     process = int(match["process"])
     try:

@@ -107,7 +107,8 @@ class RunSettings(Settings):
     @field_validator("executor")
     @classmethod
     def _known_executor(cls, executor: str) -> str:
-        if re.fullmatch(r"local|dask|slurm|dask://[^\s/]+:[0-9]{1,5}", executor) is None:
+        place = re.fullmatch(r"local|dask|slurm|dask://[^\s/:]+:([0-9]{1,5})", executor)
+        if place is None or int(place[1] or 0) > 65535:
             raise ValueError("allowed are local, dask, dask://HOST:PORT and slurm")
         return executor
 

@@ -82,9 +82,15 @@ class Engine:
         """What stages that ask a language model are lent."""
         return self.make_tools()
 
+    @property
+    def settings(self) -> str:
+        """A text that is the same for equal configurations, whoever carries them out."""
+        return digest(self.config.with_run(workers=1, executor="local").fingerprint)
+
     def begin(self, names: Sequence[str]) -> None:
         """A run of the stages ``names`` begins: what the last one did is no news any more."""
-        self.activity.begin({name: len(units) for name in names if (units := self.plan.units[name])})
+        units = {name: len(units) for name in names if (units := self.plan.units[name])}
+        self.activity.begin(units, self.settings)
 
     def run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:
         """Make one unit's artifact unless it is there; a failure is recorded, never raised.

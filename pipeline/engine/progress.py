@@ -209,11 +209,11 @@ class Activity:
         self.folder = root / FOLDER
         self._file = self.folder / f"{platform.node()}.{os.getpid()}.jsonl"
 
-    def begin(self, units: Mapping[str, int]) -> None:
-        """A run begins that has so many units of each stage; what was known of the one before is forgotten."""
+    def begin(self, units: Mapping[str, int], settings: str = "") -> None:
+        """A run by ``settings`` begins, with so many units of each stage; the one before is forgotten."""
         shutil.rmtree(self.folder, ignore_errors=True)
         with suppress(OSError):
-            write_atomically(self.folder / PLAN, json.dumps(dict(units)))
+            write_atomically(self.folder / PLAN, json.dumps({"units": dict(units), "settings": settings}))
 
     @contextmanager
     def unit(self, stage: str, unit: str) -> Iterator[dict[str, Any]]:
@@ -231,17 +231,18 @@ class Activity:
             file.write(json.dumps({"stage": stage, "unit": unit, "at": time.time(), **said}) + "\n")
 
 
-def planned(root: Path) -> dict[str, int] | None:
-    """The units of each stage of the run that began last below the store ``root``; None where none has."""
+def last_begun(root: Path) -> tuple[dict[str, int], str] | None:
+    """The units of each stage of the run that began last below the store ``root``, and its settings; None: none has."""
     try:
-        return dict(json.loads((root / FOLDER / PLAN).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        plan = json.loads((root / FOLDER / PLAN).read_text(encoding="utf-8"))
+        return dict(plan["units"]), plan["settings"]
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def entries(root: Path) -> list[Entry]:
-    """What is known of each unit that has begun, by the file's lines; one whose process is gone is ``lost``."""
-    last: dict[tuple[str, str], Entry] = {}
+    """The last that is known of each unit that has begun; one whose process here is gone is ``lost``."""
+    last: dict[tuple[str, str], tuple[float, Entry]] = {}
     for path in sorted((root / FOLDER).glob("*.jsonl")):
         host, process = path.stem.rsplit(".", 1)
         gone = host == platform.node() and not Path(f"/proc/{process}").exists() and Path("/proc/self").exists()
@@ -253,13 +254,14 @@ def entries(root: Path) -> list[Entry]:
                 began_s = began[unit] = row["at"]
             status = LOST if row["status"] == RUNNING and gone else row["status"]
             seconds = (time.time() if status == RUNNING else row["at"]) - began_s
-            last[unit] = Entry(*unit, status, seconds, host, int(process), row.get("cause"))
-    return list(last.values())
+            if row["at"] >= last.get(unit, (row["at"],))[0]:
+                last[unit] = row["at"], Entry(*unit, status, seconds, host, int(process), row.get("cause"))
+    return [entry for _, entry in last.values()]
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            yield json.loads(line)
-        except ValueError:  # the end of what a killed process was writing
-            continue
+        with suppress(ValueError):  # the end of what a killed process was writing
+            row = json.loads(line)
+            if isinstance(row, dict) and row.keys() >= {"stage", "unit", "at", "status"}:
+                yield row

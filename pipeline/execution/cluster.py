@@ -8,11 +8,13 @@ import platform
 import queue
 import shutil
 import signal
+import subprocess
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from dask_jobqueue import SLURMCluster
     from distributed import Client, Worker
 
+CHECK_S = 60
+"""How long workers may take to say whether they can be used."""
 ANSWER_S = 5
 """How long a scheduler may take to answer, and to have a worker."""
 OURS = {
@@ -122,6 +126,7 @@ def _slurm(config: Config, progress: StageProgress) -> Iterator[tuple[Client, in
         )
     jobs, workers = config.run.slurm.jobs, config.run.slurm.jobs * config.run.slurm.workers
     with slurm_cluster(config) as cluster, Client(cluster) as client:
+        _ask_slurm(cluster.job_script())
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)  # One that has ended is followed by another.
         progress.begin("slurm", workers, "workers")
         client.wait_for_workers(1)
@@ -129,21 +134,33 @@ def _slurm(config: Config, progress: StageProgress) -> Iterator[tuple[Client, in
         yield client, workers
 
 
+def _ask_slurm(script: str) -> None:
+    """Raise InputError where Slurm would refuse the job: Dask would only log that, and wait."""
+    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+        file.write(script)
+        file.flush()
+        done = subprocess.run(["sbatch", "--test-only", file.name], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(f"run.slurm: sbatch refuses the job: {done.stderr.strip()[:500]}. Correct that setting.")
+
+
 def slurm_cluster(config: Config) -> SLURMCluster:
     """A scheduler here whose workers are the jobs of ``[run.slurm]``; raises InputError where none can be made."""
     from dask_jobqueue import SLURMCluster
 
     slurm = config.run.slurm
+    resources = ["--resources", f'"{slurm.resources}"'] if slurm.resources else []
     environment = {**worker_environment(config.run.threads), "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
     try:
         return SLURMCluster(
             cores=slurm.workers, processes=slurm.workers, memory=slurm.memory, walltime=slurm.walltime,
-            interface=slurm.interface, job_extra_directives=list(slurm.directives),
+            queue=slurm.partition, account=slurm.account, interface=slurm.interface, job_extra_directives=list(slurm.directives),
             job_script_prologue=[*slurm.prologue, *(f"export {name}={value}" for name, value in environment.items())],
-            worker_extra_args=["--resources", f'"{slurm.resources}"'] if slurm.resources else [],
+            # The last one counts: as here, a training is not to be halted at 80 % of its worker's share.
+            worker_extra_args=["--memory-limit", "0", *resources],
             scheduler_options={"dashboard": False, "dashboard_address": ":0"},
         )  # fmt: skip
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError) as error:
         raise InputError(f"run.slurm: {error}. Correct that setting.") from None
 
 
@@ -181,10 +198,18 @@ def check_workers(client: Client, config: Config) -> None:
     """Ask every worker whether it can be used, before it is given work; raises InputError, by the workers' names."""
     probe = config.output / f".probe-{uuid.uuid4().hex}"
     probe.mkdir(parents=True)
+    pool = ThreadPoolExecutor(1)  # left behind where nobody answers: `Client.run` would wait for ever
     folders = (probe, config.corpus, sorted(path.name for path in config.corpus.iterdir()))
     try:
-        answers = client.run(complaints, identity(), *folders, config.run.threads, on_error="return")
+        ask = partial(client.run, complaints, identity(), *folders, config.run.threads, on_error="return")
+        answers = pool.submit(ask).result(timeout=CHECK_S)
+    except TimeoutError:
+        raise InputError(
+            f"run.executor = {config.run.executor!r}: a worker of {listed(_names(client))} has not answered for "
+            f"{CHECK_S} s. End it, or start it anew."
+        ) from None
     finally:
+        pool.shutdown(wait=False)
         shutil.rmtree(probe, ignore_errors=True)
     workers = client.scheduler_info(n_workers=-1)["workers"]
     named: dict[str, list[str]] = {}
@@ -195,6 +220,10 @@ def check_workers(client: Client, config: Config) -> None:
     if named:
         lines = "\n".join(f"  worker {listed(names)}: {text}." for text, names in named.items())
         raise InputError(f"run.executor = {config.run.executor!r}: these workers cannot be used.\n{lines}")
+
+
+def _names(client: Client) -> list[str]:
+    return [str(about["name"]) for about in client.scheduler_info(n_workers=-1)["workers"].values()]
 
 
 class ShardCancelled(BaseException):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
@@ -286,7 +288,11 @@ def _disk_told(store: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise disk_error(error, store) from None
+        # What is no disk's (a connection, a time limit) or lies elsewhere is not for `output` to mend.
+        ours = str(error.filename or "").startswith(f"{store.parent}{os.sep}")
+        if not (ours or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)):
+            raise
+        raise disk_error(error, store) from error
 
 
 @contextmanager

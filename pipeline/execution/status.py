@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import indented
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.usage import Usage
-from apportion.pipeline.engine.progress import LOST, RUNNING, Entry, entries, planned, time_text
+from apportion.pipeline.engine.progress import LOST, RUNNING, Entry, entries, last_begun, time_text
 
 FINISHED, FAILED = ("done", "reused"), ("failed", "blocked", LOST)
 MOST_SHOWN = 10
@@ -72,10 +73,10 @@ class RunStatus:
 
 def run_status(output: Path, llm_cache: Path) -> RunStatus:
     """How far the last run into ``output`` is; raises InputError where nothing has been run into it."""
-    units, known = planned(output / "store"), entries(output / "store")
-    if units is None:
+    begun, known = last_begun(output / "store"), entries(output / "store")
+    if begun is None:
         raise InputError(f"{output}: nothing has been run into this folder. Run `apportion run CONFIG` first.")
-    stages = tuple(_stage(name, count, [e for e in known if e.stage == name]) for name, count in units.items())
+    stages = tuple(_stage(name, count, [e for e in known if e.stage == name]) for name, count in begun[0].items())
     running = tuple(entry for entry in known if entry.status == RUNNING)
     return RunStatus(output, stages, running, tuple(e for e in known if e.status in FAILED), _paid(llm_cache))
 
@@ -91,9 +92,13 @@ def _stage(name: str, units: int, known: Sequence[Entry]) -> StageStatus:
 
 
 def _paid(path: Path) -> Usage | None:
-    if not path.exists():
+    """What was paid into a reply cache; None where there is none, or it cannot be asked from here."""
+    if not path.exists() or not os.access(path, os.W_OK):
         return None
-    cache = ReplyCache(path)
+    try:
+        cache = ReplyCache(path)
+    except InputError:
+        return None
     try:
         return cache.usage()
     finally:

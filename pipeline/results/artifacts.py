@@ -10,12 +10,17 @@ from pathlib import Path
 
 from apportion.foundation.errors import InputError
 from apportion.pipeline.engine.engine import Engine
+from apportion.pipeline.engine.progress import last_begun
+from apportion.pipeline.engine.stage import Unit
 from apportion.pipeline.engine.store import MANIFEST
 from apportion.pipeline.results.publish import TABLES
+from apportion.pipeline.results.run_folder import RUBRIC, SLICES, session_file_name
 
 MADE_BY = {f"{name}.parquet": stage for name, stage, _ in TABLES} | {
     "evaluation.json": "evaluate", "report.html": "report", "policy": "align", "reward_models": "train-reward",
     "frames": "features", "projections": "rewards", "sources.parquet": "fit", "audit.parquet": "audit",
+    "audit.json": "stability", "audit.md": "stability", RUBRIC: "rubric", SLICES: "slices",
+    "histories.parquet": "train-reward",
 }  # fmt: skip
 """The stage whose artifacts a file or folder of the run folder shows."""
 
@@ -31,17 +36,23 @@ def provenance_text(engine: Engine, made: Path) -> str:
     inside = made.relative_to(output).parts if made.is_relative_to(output) else ()
     top = inside[0] if inside else ""
     stage = inside[1] if made.is_relative_to(store) and len(inside) > 1 else MADE_BY.get(top, top)
-    found = [
-        {"artifact": artifact.folder.name, **engine.lineage(stage, unit)}
-        for unit, artifact in (engine.finished(stage) if stage in engine.plan.stages else {}).items()
-        if not made.is_relative_to(store) or made.is_relative_to(artifact.folder.resolve())
-    ]
+    finished = engine.finished(stage) if stage in engine.plan.stages else {}
+    if made.is_relative_to(store):
+        finished = {unit: kept for unit, kept in finished.items() if made.is_relative_to(kept.folder.resolve())}
+    elif len(inside) > 1:  # a file of one unit, which it is named after
+        finished = {unit: kept for unit, kept in finished.items() if Path(inside[1]).stem in _files_of(unit)}
+    found = [{"artifact": kept.folder.name, **engine.lineage(stage, unit)} for unit, kept in finished.items()]
     if not found:
         raise InputError(
             f"{made}: made by no stage of this configuration as it is now. What stages make are "
             f"{', '.join(sorted(MADE_BY))}, and what lies in store/."
         )
     return json.dumps({"made": str(made), "stage": stage, "from": found}, indent=1, ensure_ascii=False)
+
+
+def _files_of(unit: Unit) -> tuple[str, ...]:
+    """What files of a unit alone are called in the run folder, without their ending."""
+    return session_file_name(unit.session_id or ""), f"{unit.method}-seed{unit.seed}"
 
 
 @dataclass(frozen=True)
@@ -56,8 +67,19 @@ class Leftover:
 def leftovers(engine: Engine) -> Iterator[Leftover]:
     """Every artifact of the store that no unit would use, of the stages that rest on nothing unfinished.
 
-    What is made anew may turn out as it was, so that all that rests on it is of use again.
+    What is made anew may turn out as it was, so that all that rests on it is of use again. Raises InputError: the last
+    run was by other settings (an option, another machine's files), or a session cannot be read now, so that it is not
+    known what is of use.
     """
+    begun = last_begun(engine.config.store)
+    if begun is None or begun[1] != engine.settings:
+        raise InputError(
+            f"{engine.config.output}: the last run into it had other settings than this configuration has here (an "
+            "option, an edited file, a face mesh), whose work may be of use. Run `apportion run CONFIG` first."
+        )
+    if broken := [row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check"]:
+        raise InputError(f"{broken[0]} As long as it is so, it is not known what of its work is of use.")
+    kept = {name: sorted((engine.config.store / name).glob(f"*/*/{MANIFEST}")) for name in engine.plan.stages}
     failed = {(outcome.stage, outcome.unit) for outcome in engine.failures()}
     unsettled: set[str] = set()
     for name, stage in engine.plan.stages.items():
@@ -70,7 +92,7 @@ def leftovers(engine: Engine) -> Iterator[Leftover]:
         ):
             unsettled.add(name)
         used = {artifact.folder for artifact in finished.values()}
-        for manifest in sorted((engine.config.store / name).glob(f"*/*/{MANIFEST}")):
+        for manifest in kept[name]:
             if manifest.parent not in used:
                 size = sum(path.stat().st_size for path in manifest.parent.rglob("*") if path.is_file())
                 yield Leftover(manifest.parent, name, size)

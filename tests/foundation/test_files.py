@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -62,14 +63,14 @@ def test_a_file_is_written_in_a_folder_that_is_made(tmp_path, content):
 
 def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path):
     finished = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
-    dead = int(finished.stdout)
-    for name in (f".a.{dead}.tmp", f".b.{os.getpid()}.tmp", f".c.{os.getppid()}.tmp", ".d.tmp", "e", f"f.{dead}.tmp"):
+    here, dead = platform.node(), int(finished.stdout)
+    kept = {f".c.{here}.{os.getppid()}.tmp", ".d.tmp", "e", f"f.{here}.{dead}.tmp", f".a.elsewhere.{dead}.tmp"}
+    for name in {*kept, f".a.{here}.{dead}.tmp", f".b.{here}.{os.getpid()}.tmp"}:
         (tmp_path / name).touch()
-    (tmp_path / f".folder.{dead}.tmp").mkdir()
+    (tmp_path / f".folder.{here}.{dead}.tmp").mkdir()
     assert is_temporary(temporary_name(tmp_path / "a.parquet")) and not is_temporary(tmp_path / "e")
     remove_leftovers(tmp_path)
-    left = {f".c.{os.getppid()}.tmp", ".d.tmp", "e", f"f.{dead}.tmp", f".folder.{dead}.tmp"}
-    assert {path.name for path in tmp_path.iterdir()} == left
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, f".folder.{here}.{dead}.tmp"}
     remove_leftovers(tmp_path / "nowhere")
 
 

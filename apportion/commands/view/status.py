@@ -9,9 +9,11 @@ from pathlib import Path
 import click
 
 from apportion.commands.shared.options import json_option
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, UnitError
 
 EVERY_S = 2.0
+IDLE = 30
+"""Looks at nothing at work after which a run counts as stopped."""
 
 
 @click.command("status")
@@ -29,6 +31,8 @@ def status_command(source: Path, watch: bool, provenance: Path | None, gc: bool,
     """
     if delete and not gc:
         raise click.UsageError("--delete goes with --gc.")
+    if as_json and (gc or provenance is not None):
+        raise click.UsageError("--json goes with the status alone; what --provenance prints is JSON.")
     if sum((watch, gc, provenance is not None)) > 1:
         raise click.UsageError("take one of --watch, --provenance and --gc.")
     if gc or provenance is not None:
@@ -43,13 +47,17 @@ def _tell(source: Path, watch: bool, as_json: bool) -> None:
 
     config = None if source.is_dir() else load_config(source, checked=())
     output = config.output if config else source
+    idle = 0
     while True:
         status = run_status(output, config.llm_cache if config else output / "llm_cache.sqlite")
         if watch and not as_json:
             click.clear()  # only on a terminal
         click.echo(json.dumps(status.to_json()) if as_json else status.text())
+        idle = 0 if status.running else idle + 1
         if not watch or status.ended:
             return
+        if idle > IDLE:
+            raise UnitError(f"{output}: nothing has been at work for {IDLE * EVERY_S:.0f} s, and not all is done.")
         time.sleep(EVERY_S)
 
 
@@ -65,6 +73,8 @@ def _ask_store(source: Path, made: Path | None, delete: bool) -> None:
     if source.is_dir():
         raise InputError(f"{source} is a folder: --provenance and --gc take the configuration (TOML) of the run.")
     config = as_decided(load_config(source))
+    if not config.store.is_dir():
+        raise InputError(f"{config.output}: nothing has been run into this folder. Run `apportion run {source}` first.")
     engine = replace(open_engine(config), looks_only=True)
     if made is not None:
         click.echo(provenance_text(engine, made))

@@ -116,25 +116,45 @@ def test_without_slurm_there_is_no_job(tmp_path, monkeypatch):
 def test_the_script_that_slurm_gets(tmp_path):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed: pip install 'apportion[dask]'")
     slurm = {
-        "workers": 2, "memory": "24GB", "walltime": "02:30:00", "directives": ["-p gpu", "--gres=gpu:1"],
+        "workers": 2, "memory": "24GB", "walltime": "02:30:00", "directives": ["--gres=gpu:1"], "partition": "gpu",
+        "account": "lab",
          "resources": "GPU=1 MEMORY=1", "prologue": ["module load cuda"],
     }  # fmt: skip
     chosen = Config.model_validate({"corpus": tmp_path, "run": {"executor": "slurm", "slurm": slurm}})
     with cluster.slurm_cluster(chosen) as made:
         script = made.job_script()
-    for line in ("-p gpu", "--cpus-per-task=2", "--mem=23G", "-t 02:30:00", "--gres=gpu:1"):
+    for line in ("-p gpu", "-A lab", "--cpus-per-task=2", "--mem=23G", "-t 02:30:00", "--gres=gpu:1"):
         assert f"#SBATCH {line}\n" in script, script
     assert "\nmodule load cuda\nexport OMP_NUM_THREADS=1\n" in script
     assert "\nexport DASK_DISTRIBUTED__WORKER__DAEMON=False\n" in script
     (command,) = re.findall(r"^\S+ -m distributed.cli.dask_worker .*$", script, re.MULTILINE)
     assert " --nthreads 1 " in command and " --nworkers 2 " in command and '--resources "GPU=1 MEMORY=1"' in command
+    assert command.rindex("--memory-limit 0") > command.index("--memory-limit")
 
 
 def test_a_job_that_slurm_cannot_be_asked_for(tmp_path):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed: pip install 'apportion[dask]'")
-    chosen = Config.model_validate({"corpus": tmp_path, "run": {"slurm": {"memory": "much"}}})
-    with pytest.raises(InputError, match=r"run.slurm: .*much.*Correct that setting"):
-        cluster.slurm_cluster(chosen)
+    for wrong in ({"memory": "much"}, {"memory": ""}, {"interface": "nope0"}):
+        chosen = Config.model_validate({"corpus": tmp_path, "run": {"slurm": wrong}})
+        with pytest.raises(InputError, match=r"run.slurm: .*Correct that setting"):
+            cluster.slurm_cluster(chosen)
+
+
+def test_a_job_that_slurm_refuses_is_told(tmp_path, monkeypatch):
+    (tmp_path / "sbatch").write_text("#!/bin/sh\necho invalid partition >&2\nexit 1\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(InputError, match=r"run.slurm: sbatch refuses the job: invalid partition"):
+        cluster._ask_slurm("#!/bin/sh\n")
+
+
+def test_workers_that_do_not_answer_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "CHECK_S", 0.1)
+    about = {"workers": {"tcp://a:1": {"name": "node7"}}}
+    client = SimpleNamespace(run=lambda *_, **__: time.sleep(0.5), scheduler_info=lambda **_: about)
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    with pytest.raises(InputError, match=r"a worker of node7 has not answered for 0.1 s"):
+        cluster.check_workers(client, small(tmp_path, "run", sessions=6))
 
 
 def asked(folder, threads=1, **changes):
@@ -393,7 +413,8 @@ def test_a_run_by_jobs_of_a_slurm_that_starts_them_here(tmp_path, monkeypatch):
     tools = tmp_path / "bin"
     tools.mkdir()
     asked = tmp_path / "job.sh"
-    begins = f'#!/bin/sh\ncp "$1" {asked}\nsetsid sh {asked} >/dev/null 2>&1 &\necho "Submitted batch job $!"\n'
+    begins = f'#!/bin/sh\n[ "$1" = --test-only ] && exit 0\ncp "$1" {asked}\nsetsid sh {asked} >/dev/null 2>&1 &\n'
+    begins += 'echo "Submitted batch job $!"\n'
     for name, text in (("sbatch", begins), ("scancel", '#!/bin/sh\nkill -- "-$1"\n')):
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)

@@ -12,12 +12,20 @@ import time
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.pipeline.engine.progress import FOLDER, Activity, entries, planned
+from apportion.pipeline.engine.progress import FOLDER, Activity, entries, last_begun
 from apportion.pipeline.execution.status import run_status
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 
-TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
+TEXT = """corpus = "corpus"
+output = "run"
+[run]
+last_stage = "decompose"
+skip_stages = ["report"]
+[decompose]
+method = "sentiment"
+compare = ["uniform"]
+"""
 NO_CACHE = "no.sqlite"
 
 
@@ -25,7 +33,7 @@ NO_CACHE = "no.sqlite"
 def finished(tmp_path, monkeypatch):
     write_small_corpus(tmp_path / "corpus", sessions=6)
     path = config(tmp_path, TEXT)
-    assert in_process(monkeypatch, "run", path, "--until", "decompose", "--skip", "report").returncode == 0
+    assert in_process(monkeypatch, "run", path).returncode == 0
     return path
 
 
@@ -86,14 +94,30 @@ def test_another_machine_s_unit_counts_as_running_and_a_torn_line_as_none(tmp_pa
     assert (entry.status, entry.host, entry.process) == ("running", "node.7.cluster", 12)
 
 
+def test_what_was_noted_last_counts_whoever_noted_it(tmp_path):
+    Activity(tmp_path).begin({"judge": 1})
+    line = {"stage": "judge", "unit": "s1", "status": "running"}
+    rows = {"b.12": {**line, "at": 1.0}, "a.12": {**line, "at": 3.0, "status": "done"}, "c.12": 7}
+    for name, row in rows.items():
+        (tmp_path / FOLDER / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    assert [entry.status for entry in entries(tmp_path)] == ["done"]
+
+
+def test_a_watch_ends_where_nothing_is_at_work(tmp_path, monkeypatch):
+    Activity(tmp_path / "store").begin({"judge": 1})
+    monkeypatch.setattr("apportion.commands.view.status.EVERY_S", 0.001)
+    done = in_process(monkeypatch, "status", tmp_path, "--watch")
+    assert done.returncode == 1 and "nothing has been at work for" in done.stderr
+
+
 def test_a_new_run_forgets_the_one_before_and_a_unit_alone_is_no_run(tmp_path):
     activity = Activity(tmp_path)
     note(activity, "judge", "s1")
-    assert planned(tmp_path) is None and entries(tmp_path) == []
+    assert last_begun(tmp_path) is None and entries(tmp_path) == []
     activity.begin({"judge": 1})
     note(activity, "judge", "s1")
     activity.begin({"judge": 3})
-    assert planned(tmp_path) == {"judge": 3} and entries(tmp_path) == []
+    assert last_begun(tmp_path) == ({"judge": 3}, "") and entries(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -102,6 +126,7 @@ def test_a_new_run_forgets_the_one_before_and_a_unit_alone_is_no_run(tmp_path):
         (["status", "{}/corpus"], "corpus: nothing has been run into this folder. Run `apportion run CONFIG` first."),
         (["status", "{}/run", "--gc"], "is a folder: --provenance and --gc take the configuration"),
         (["status", "{}/config.toml", "--delete"], "--delete goes with --gc"),
+        (["status", "{}/config.toml", "--gc", "--json"], "--json goes with the status alone"),
         (["status", "{}/config.toml", "--gc", "--watch"], "take one of --watch, --provenance and --gc"),
         (["status", "{}/config.toml", "--provenance", "{}/no.parquet"], "no.parquet: no such file or folder"),
         (["status", "{}/config.toml", "--provenance", "{}/corpus"], "made by no stage of this configuration"),
@@ -126,25 +151,36 @@ def test_what_a_file_was_made_from(finished, monkeypatch):
 
 def test_what_no_stage_would_use_any_more_is_listed_and_only_then_deleted(finished, monkeypatch):
     run = finished.parent / "run"
-    unused = in_process(monkeypatch, "status", finished, "--gc").stdout
-    assert unused.startswith("0 artifacts, 0 bytes")
+    assert in_process(monkeypatch, "status", finished, "--gc").stdout.startswith("0 artifacts, 0 bytes")
     finished.write_text(TEXT.replace('compare = ["uniform"]', "compare = []"))
+    refused = in_process(monkeypatch, "status", finished, "--gc", "--delete")
+    assert refused.returncode == 2 and "the last run into it had other settings" in refused.stderr
+    assert in_process(monkeypatch, "run", finished).returncode == 0
     before = sorted(run.rglob("manifest.json"))
     listed = in_process(monkeypatch, "status", finished, "--gc").stdout
-    # The report rests on the slices, which are to be made anew: it stays.
-    assert "8 artifacts" in listed and "nothing was done" in listed and sorted(run.rglob("manifest.json")) == before
+    assert "judge" in listed and "nothing was done" in listed and sorted(run.rglob("manifest.json")) == before
     assert "deleted" in in_process(monkeypatch, "status", finished, "--gc", "--delete").stdout
-    assert len(list(run.rglob("manifest.json"))) == len(before) - 8
-    assert in_process(monkeypatch, "run", finished, "--until", "decompose").returncode == 0
+    assert len(list(run.rglob("manifest.json"))) == len(before) - int(listed.splitlines()[-1].split()[0]) < len(before)
+    assert in_process(monkeypatch, "run", finished).returncode == 0
     again = {row["stage"]: row for row in json.loads(in_process(monkeypatch, "status", run, "--json").stdout)["stages"]}
     assert again["judge"]["units"] == 6 and again["judge"]["seconds"] < 1  # all were there
+
+
+@pytest.mark.parametrize("options", [("--limit", "5"), ()])
+def test_work_of_a_run_with_options_is_not_taken_for_useless(finished, monkeypatch, options):
+    if options:
+        assert in_process(monkeypatch, "run", finished, *options).returncode == 0
+    else:
+        (finished.parent / "run" / "store" / FOLDER / "plan.json").unlink()
+    done = in_process(monkeypatch, "status", finished, "--gc", "--delete")
+    assert done.returncode == 2 and "Run `apportion run CONFIG` first" in done.stderr
 
 
 def test_what_rests_on_unfinished_work_is_kept(finished, monkeypatch):
     for folder in ("judge", "split"):
         shutil.rmtree(finished.parent / "run" / "store" / folder)
     before = list((finished.parent / "run" / "store" / "rewards").rglob("manifest.json"))
-    assert in_process(monkeypatch, "status", finished, "--gc", "--delete").stdout.startswith("0 artifacts")
+    in_process(monkeypatch, "status", finished, "--gc", "--delete")
     assert list((finished.parent / "run" / "store" / "rewards").rglob("manifest.json")) == before
 
 
