@@ -154,7 +154,8 @@ def slurm_cluster(config: Config) -> SLURMCluster:
     try:
         return SLURMCluster(
             cores=slurm.workers, processes=slurm.workers, memory=slurm.memory, walltime=slurm.walltime,
-            queue=slurm.partition, account=slurm.account, interface=slurm.interface, job_extra_directives=list(slurm.directives),
+            queue=slurm.partition, account=slurm.account, interface=slurm.interface,
+            job_extra_directives=list(slurm.directives),
             job_script_prologue=[*slurm.prologue, *(f"export {name}={value}" for name, value in environment.items())],
             # The last one counts: as here, a training is not to be halted at 80 % of its worker's share.
             worker_extra_args=["--memory-limit", "0", *resources],
