@@ -58,6 +58,9 @@ _ADDING = _words("too add plus throw")
 _VERBS = _words("give giving leave leaving take taking get getting have having keep keeping want need like")
 _IMPERATIVES = _words("take keep")
 _BEFORE_IMPERATIVE = _words("ok okay then deal fine please")
+_ARTICLES = _words("a an single")
+_VAGUE = _words("half couple pair dozen few several five six seven eight nine ten")
+_ENDS_COUNT = _CLAUSE | _VERBS | _SPEAKER | _OTHER
 
 
 def parse(text: str, counts: Counts, standing: int | None = None, own: int | None = None) -> Parsed:
@@ -95,6 +98,24 @@ def parse(text: str, counts: Counts, standing: int | None = None, own: int | Non
     # "What deal would you make?" agrees to nothing; "Deal?" does.
     asks = bool(words & _ASKING) or ("?" in words and tokens[0] not in _AGREE)
     return Parsed("agree") if agrees and not asks else Parsed(UNKNOWN)
+
+
+def unread(text: str) -> str | None:
+    """The first count in a sentence that `parse` reads as that of no item: words that bind nobody.
+
+    >>> unread("3 hats, two of the books, and a ball is worth 5 points"), unread("Hats: 3, balls: 2")
+    (None, '3')
+    """
+    waiting = None
+    for token in [*_without_worth(_TOKEN.findall(text.lower().replace("’", "'"))), "."]:
+        counts = token.isdigit() or (token in _NUMBERS and token not in _ARTICLES)
+        if token in _VAGUE or (waiting and (counts or token in _ENDS_COUNT)):
+            return waiting or token
+        if counts:
+            waiting = token
+        elif token == "each" or _item(token) is not None:
+            waiting = None
+    return None
 
 
 def _without_worth(tokens: Sequence[str]) -> list[str]:

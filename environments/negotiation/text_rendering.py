@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from apportion.environments.environment import Action, Observation
-from apportion.environments.negotiation.act_parser import UNKNOWN, parse
+from apportion.environments.negotiation.act_parser import UNKNOWN, parse, unread
 from apportion.environments.negotiation.action_encoding import SPLIT_OF
 from apportion.environments.negotiation.contexts import Counts
 from apportion.environments.negotiation.game import NAMES
@@ -133,15 +133,22 @@ class NegotiationRenderer(PairRenderer):
     def understood(self, view: Observation, act: Action) -> Action:
         """The act of a command's words, or of own words, as the parser reads them.
 
-        Raises LineError: They are no act, or no split.
+        Raises LineError: They are no act, or no split, or were read in part.
         """
         facts = _facts(view)
         if act.kind == SAY:
             standing = facts.standing if facts.by == 1 - facts.seat else None
             own = own_proposals(facts)
-            kind, split = parse(self._wording.read(act.text), facts.counts, standing, own[-1] if own else None)
+            words = self._wording.read(act.text)
+            kind, split = parse(words, facts.counts, standing, own[-1] if own else None)
             if kind == UNKNOWN:
                 raise LineError("that is no act: say who gets what, agree, disagree, or end it; /help lists commands")
+            count = unread(words)
+            if count is not None and kind != "disagree":
+                numbers, order = " ".join(map(str, (*facts.counts[:2], 1))), " ".join(self._items)
+                raise LineError(
+                    f"{count!r} was not read as a count: say what you keep, as /propose {numbers} ({order})"
+                )
             return Action(kind, act.text, None if split is None else list(SPLIT_OF[split]))
         if act.kind == SELECT and not act.text and facts.meant is None:
             split_of = " ".join(self._items)

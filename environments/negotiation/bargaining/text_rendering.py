@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from apportion.environments.environment import Action, Observation
@@ -23,6 +24,8 @@ from apportion.environments.terminal.human_agent import Command, Rendered
 
 MOST_DIGITS = 9
 """Of a price that is typed."""
+_COMPLAINT = re.compile(r"\b(too|much|(high|low|cheap)(er)?|little|expensive|costly|price?y|steep)\b", re.IGNORECASE)
+"""Words about a price that is not offered: "150 is far too expensive"."""
 
 
 class BargainingRenderer(PairRenderer):
@@ -56,14 +59,15 @@ class BargainingRenderer(PairRenderer):
     def understood(self, view: Observation, act: Action) -> Action:
         """The act of a command's words, or of own words.
 
-        An offer binds: words with a number that refuse something may be none. Raises LineError: They are no act, or
-        hold no price.
+        An offer binds: words with a number that refuse something, complain, or repeat what the other offers may be
+        none. Raises LineError: They are no act, or hold no price.
         """
         if act.kind == SAY:
             meant = view.meant(act.text)
             if not meant.kind:
                 raise LineError("that is no act: say a price, accept, refuse, or leave; /help lists commands")
-            if meant.kind == OFFER and (meant.data is None or NEGATION.search(act.text)):
+            unclear = meant.data in (None, view.facts.standing) or NEGATION.search(act.text)
+            if meant.kind == OFFER and (unclear or _COMPLAINT.search(act.text)):
                 raise LineError(f"is that an offer, and of which price? Say it as /{OFFER} PRICE, or /{REFUSE}")
             return meant
         if act.kind != OFFER:

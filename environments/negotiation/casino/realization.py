@@ -10,7 +10,7 @@ from apportion.environments.negotiation.contexts import ITEMS, Counts
 from apportion.environments.negotiation.observation import Wording
 
 _ITEM = re.compile(rf"\b({'|'.join(ITEMS)})s?\b")
-_ISSUE = re.compile(rf"\b({'|'.join(ISSUES)})\b", re.IGNORECASE)
+_ISSUE = re.compile(rf"\b({'|'.join(ISSUES)})s?\b", re.IGNORECASE)
 _PLACES = {issue.lower(): place for place, issue in enumerate(ISSUES)}
 
 
@@ -26,7 +26,7 @@ def in_issues(text: str) -> str:
 def in_items(text: str) -> str:
     """Words about issues, about items, so that they can be read as an act.
 
-    >>> in_items("All the water, and one food")
+    >>> in_items("All the waters, and one food")
     'All the hats, and one books'
     """
     return _ISSUE.sub(lambda found: f"{ITEMS[_PLACES[found[1].lower()]]}s", text)

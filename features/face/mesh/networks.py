@@ -116,7 +116,8 @@ def _opened(path: Path) -> Any:
     cv2.setNumThreads(1)
     try:
         return open_session(to_onnx(path.read_bytes()), path, CPU)
-    except (OSError, ValueError, KeyError, IndexError, struct.error) as error:
+    # Damaged bytes are sizes, places and numbers of anything.
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, struct.error) as error:
         raise InputError(
             f"{path}: no network of TensorFlow Lite that is known here ({str(error)[:120]}). Fetch it again: delete "
             "it, then `apportion models fetch mesh`."

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.importers.dealornodeal import read_rows
 from apportion.corpus.importers.dealornodeal.rows import row_of
-from apportion.environments.negotiation.act_parser import UNKNOWN, Parsed, acts_of, parse
+from apportion.environments.negotiation.act_parser import UNKNOWN, Parsed, acts_of, parse, unread
 from apportion.environments.negotiation.action_encoding import SPLITS, act_of, rest, split_code, splits_of
 from apportion.environments.negotiation.contexts import Context, pools
 from apportion.environments.negotiation.realization import sentence, wordings
@@ -21,6 +21,7 @@ def test_every_wording_of_every_act_is_read_back_as_that_act(counts: tuple[int, 
         words = [sentence(act, counts, wording) for wording in range(wordings(act))]
         assert len(set(words)) == len(words) > 2
         kind, split = act_of(act)
+        assert not any(map(unread, words))
         assert {parse(one, counts) for one in words} == {Parsed(kind, None if split is None else act % SPLITS)}
 
 
@@ -46,6 +47,7 @@ def test_every_wording_of_every_act_is_read_back_as_that_act(counts: tuple[int, 
 )
 def test_what_people_write_is_read(text: str, kind: str, split: tuple[int, int, int] | None) -> None:
     read = parse(text, (1, 3, 1))
+    assert unread(text) is None
     assert read.kind == kind
     assert (None if read.split is None else act_of(read.split)[1]) == split
 

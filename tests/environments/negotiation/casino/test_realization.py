@@ -40,6 +40,40 @@ def test_packages_are_told_and_understood_by_their_names() -> None:
     assert TELLING.commands(view)["propose"].words == "FOOD WATER FIREWOOD"
 
 
+def test_plurals_are_read() -> None:
+    words = "I need 3 foods, 3 waters and 1 firewood"
+    assert TELLING.understood(begun(), Action("say", words)) == Action("propose", words, [3, 3, 1])
+    assert TELLING.understood(begun(), Action("say", "Firewoods for me, you get the rest")).data == [0, 0, 3]
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("Foods: 3, waters: 0, firewood: 3", "3"),
+        ("food 3 water 2", "2"),
+        ("I need 3 food and 1 log", "1"),
+        ("2 or 3 food", "2"),
+        ("1.5 food", "1"),
+        ("You get 2, I take the water", "2"),
+        ("ok, 2 2 1 for me", "2"),
+        ("half the water", "half"),
+    ],
+)
+def test_words_that_were_read_in_part_bind_nobody(words: str, count: str) -> None:
+    view = begun(Action("propose", "", [3, 2, 0]))
+    told = rf"'{count}' was not read as a count: say what you keep, as /propose 3 3 1 \(food water firewood\)"
+    with pytest.raises(LineError, match=told):
+        TELLING.understood(view, Action("say", words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["3 packages of food and two of the waters", "All 3 food, 1 water", "2 each", "No, 2 is too little"],
+)
+def test_counts_that_were_read_are_no_hindrance(words: str) -> None:
+    assert TELLING.understood(begun(), Action("say", words)).text == words
+
+
 def test_what_is_no_split_is_told_in_the_game_s_words() -> None:
     view = begun(Action("propose", "", [3, 2, 0]))
     with pytest.raises(LineError, match="how many food, water, firewood are yours"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from pathlib import Path
 
 import cv2
@@ -130,6 +131,17 @@ def test_a_file_that_is_no_network_is_told(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(networks, "find_mesh", lambda: tmp_path)
     with pytest.raises(InputError, match=r"face_detection_short_range\.tflite: no network of .*models fetch mesh"):
         open_detector(SETTINGS)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, OverflowError, MemoryError, TypeError, KeyError, struct.error])
+def test_whatever_damaged_bytes_raise_is_told_the_same(error: type[Exception], tmp_path: Path, monkeypatch):
+    def damaged(_: bytes) -> bytes:
+        raise error("damaged")
+
+    (tmp_path / "net.tflite").write_bytes(b"bytes")
+    monkeypatch.setattr(networks, "to_onnx", damaged)
+    with pytest.raises(InputError, match=r"net\.tflite: no network of .*damaged.*models fetch mesh"):
+        networks._opened(tmp_path / "net.tflite")
 
 
 def test_points_are_looked_for_where_the_last_ones_went():
