@@ -77,7 +77,7 @@ def test_the_price_that_is_complained_about_is_not_offered() -> None:
     view = begun(Action("offer", "", 30), Action("offer", "", 45))
     complaints = ("40 is too much", "40 would be steep", "You are 5 higher", "41: Expensive!", "35, little as it is")
     for words in ("45 is what you want", "45", *complaints):
-        with pytest.raises(LineError, match=r"which price\? Say it as /offer PRICE, or /refuse"):
+        with pytest.raises(LineError, match=r"which price\? Say it as /offer PRICE, /accept or /refuse"):
             typed(view, "say", words)
     assert typed(view, "say", "My highest price is 40") == Action("offer", "My highest price is 40", 40)
     assert typed(view, "say", "I stay with 30").data == 30
