@@ -68,7 +68,8 @@ class BargainingRenderer(PairRenderer):
                 raise LineError("that is no act: say a price, accept, refuse, or leave; /help lists commands")
             unclear = meant.data in (None, view.facts.standing) or NEGATION.search(act.text)
             if meant.kind == OFFER and (unclear or _COMPLAINT.search(act.text)):
-                raise LineError(f"is that an offer, and of which price? Say it as /{OFFER} PRICE, /{ACCEPT} or /{REFUSE}")
+                how = f"/{OFFER} PRICE, /{ACCEPT} or /{REFUSE}"
+                raise LineError(f"is that an offer, and of which price? Say it as {how}")
             return meant
         if act.kind != OFFER:
             return act
