@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apportion.environments.agents.agent import Agent, ReplayAgent
-from apportion.environments.agents.language_model import TEMPERATURE, WORDS, ActionFormat, LanguageModelAgent, revised
+from apportion.environments.agents.language_model import (
+    TEMPERATURE,
+    WORDS,
+    ActionFormat,
+    LanguageModelAgent,
+    questions_of,
+    revised,
+)
 from apportion.environments.agents.wrappers import WRAPPERS, WrappedAgent, WrappedModel, unwrapped
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
@@ -102,7 +109,7 @@ class AgentRegistry:
             inner, around = asked.inner, asked.around
             agent = self.scripted(around.inner) if inner is None else self.asking(around.inner, inner, complete)
             return around.made().around(agent, around.of, asked.called, asked.settings, complete)
-        revised(asked.style, self.form.prompts)
+        questions_of(asked.style, self.form.prompts)
         return LanguageModelAgent(asked.called, asked.style, asked.settings, complete, form=self.form)
 
     def prompt_files(self, asked: StyledModel) -> list[Path]:
