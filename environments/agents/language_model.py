@@ -18,6 +18,7 @@ from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 
+
 def action_prompts(folder: Path, entry_points: str) -> PromptKind:
     """The prompts that ask a model for an act: those in ``folder``, and of packages."""
     return PromptKind(
@@ -51,10 +52,10 @@ class ActionFormat:
     """How one environment's acts are asked for and written by a language model: ``act``, ``text``, and what else.
 
     ``prompts``: The prompts, with the blanks ``situation`` and ``legal``, ``draft`` where one revises, ``note`` and
-    ``notes`` where one writes notes. ``styles``: Names of our own among them. ``fields``: By name, what an act has besides its kind and its words, as JSON schemas;
-    of a view. ``data``: The act's data from these fields; raises `ReplyMistakeError`. None where there are none.
-    ``record``: The fields of an act, for a draft that is shown. ``standing``: An act with marks as data: by key
-    (`UNREVISED`, `UNPREPARED`) the mistake.
+    ``notes`` where one writes notes. ``styles``: Names of our own among them. ``fields``: By name, what an act has
+    besides its kind and its words, as JSON schemas; of a view. ``data``: The act's data from these fields; raises
+    `ReplyMistakeError`. None where there are none. ``record``: The fields of an act, for a draft that is shown.
+    ``standing``: An act with marks as data: by key (`UNREVISED`, `UNPREPARED`) the mistake.
     """
 
     prompts: PromptKind

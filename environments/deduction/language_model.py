@@ -21,10 +21,10 @@ STYLES = ("base", "react", "perspectives", "recon", "belief", "llm-ins", "lasi")
 drafts an act, the revision asks how the others would take the draft, and gives the final act.
 
 The others write private notes first, each by a request of its own. `belief` (Jin et al., 2024): which role everybody
-has. `llm-ins` (the same): that, then one of their six tactics of discussion, where one may speak; they train a policy
-to choose it for `rl-ins`. `lasi` (Lan et al., 2024): a summary, an analysis, and experience; the act begins with a plan.
-Our choices: the paper's agents ask for beliefs in the day alone, these before every act; its LASI learns from earlier
-games, and since an agent keeps nothing between episodes, this one's experience is of the game so far.
+has. `llm-ins` (the same): that, then one of their six tactics of discussion, where one may speak (their `rl-ins`
+trains a policy to choose it). `lasi` (Lan et al., 2024): a summary, an analysis, and experience; then a plan and the
+act. Our choices: beliefs are written before every act, at night, too; LASI's experience is of earlier games, this one
+of the game so far, since an agent keeps nothing between episodes; its modules of plan and action are one request.
 """
 
 

@@ -24,7 +24,9 @@ SPEAKS = json.dumps({"act": "speak", "text": "Hello."})
 
 def prompt(folder: Path, header: str, name: str = "own") -> str:
     path = folder / f"{name}.txt"
-    path.write_text(f"{header}\n[system]\nPlay.\n[user]\n{{{{ situation }}}} {{{{ legal }}}} {{{{ note }}}}/{{{{ notes }}}}")
+    path.write_text(
+        f"{header}\n[system]\nPlay.\n[user]\n{{{{ situation }}}} {{{{ legal }}}} {{{{ note }}}}/{{{{ notes }}}}"
+    )
     return str(path)
 
 
