@@ -121,7 +121,7 @@ class LanguageModelAgent:
 
     def questions(self, view: Observation) -> list[Question]:
         """What is asked for the next act, in turn. Raises InputError: a prompt cannot be used."""
-        asked = questions_of(self.style, self.form.prompts)
+        asked = asks_of(self.style, self.form.prompts)
         return [one for one in asked if one.note is None or one.note.asked_for(view)]
 
     def request(self, view: Observation) -> ChatRequest:
@@ -131,12 +131,12 @@ class LanguageModelAgent:
     @property
     def requests_an_act(self) -> int:
         """How often it is asked for one act at most, where every reply can be used."""
-        return len(questions_of(self.style, self.form.prompts))
+        return len(asks_of(self.style, self.form.prompts))
 
     @property
     def tokens_an_act(self) -> int:
         """About what one reply takes."""
-        asked = questions_of(self.style, self.form.prompts)
+        asked = asks_of(self.style, self.form.prompts)
         return sum(TOKENS_AN_ACT if one.note is None else TOKENS_A_NOTE for one in asked) // len(asked)
 
     def asks(
@@ -168,7 +168,7 @@ class Question(NamedTuple):
     note: Note | None
 
 
-def questions_of(style: str, prompts: PromptKind = PROMPTS) -> list[Question]:
+def asks_of(style: str, prompts: PromptKind = PROMPTS) -> list[Question]:
     """What a style can ask for one act, in turn: its notes, then the act; before them the same of what it revises.
 
     Raises InputError: as `revised` and `notes_of`.

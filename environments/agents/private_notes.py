@@ -12,7 +12,7 @@ from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_fi
 from apportion.llm_client.request import ChatReply
 
 TOKENS_A_NOTE = 200
-"""About what a note takes as JSON; prompts ask for 150 words at most."""
+"""About what a note takes as JSON: prompts ask for 150 words at most (28 of Claude took 87 on average, 151 at most)."""
 LONGEST_NOTE = 2_000
 """Characters; of a thought, too."""
 _NAME = re.compile(r"[a-z]+")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apportion.environments.agents.agent import UNPREPARED, UNREVISED
-from apportion.environments.agents.language_model import ATTEMPTS, PROMPTS, LanguageModelAgent, questions_of
+from apportion.environments.agents.language_model import ATTEMPTS, PROMPTS, LanguageModelAgent, asks_of
 from apportion.environments.agents.private_notes import LONGEST_NOTE, Note, notes_of
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.agents import ROSTER
@@ -73,7 +73,7 @@ def test_without_a_note_that_is_none_one_acts_and_says_so(tmp_path: Path) -> Non
     assert act[:2] == ("speak", "Hello.") and act.data[UNPREPARED].startswith("wish: ") and len(asked) == ATTEMPTS + 1
     assert asked[-1].messages[1].content.endswith("/{}")
     both = prompt(tmp_path, f"revises: {style}\nnotes: tone = kind | curt", "both")
-    assert [(Path(one.style).stem, one.note and one.note.name) for one in questions_of(both)] == [
+    assert [(Path(one.style).stem, one.note and one.note.name) for one in asks_of(both)] == [
         *(("own", "wish"), ("own", None)),
         *(("both", "tone"), ("both", None)),
     ]
