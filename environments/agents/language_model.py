@@ -117,7 +117,7 @@ class LanguageModelAgent:
                 marks |= {UNREVISED: mistake} if note is None else {UNPREPARED: f"{note.name}: {mistake}"}
         assert act is not None  # The last question is for an act.
         told = self.form.standing(act, marks) if marks else act
-        return told if view.problem(told) is None else act  # Rules may read data that has no place for a mark.
+        return act if view.problem(told) else told  # Rules may read data that has no place for a mark.
 
     def questions(self, view: Observation) -> list[Question]:
         """What is asked for the next act, in turn. Raises InputError: a prompt cannot be used."""

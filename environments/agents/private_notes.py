@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from apportion.environments.environment import Observation
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
 from apportion.llm_client.request import ChatReply
 
 TOKENS_A_NOTE = 200
@@ -36,18 +36,19 @@ class Note(NamedTuple):
         return {"type": "object", "properties": {self.name: words}, **only}
 
     def read(self, reply: ChatReply) -> str:
-        """The note of a reply. Raises ReplyMistakeError: it cannot be used; the text says why."""
+        """The note of a reply.
+
+        Raises ReplyMistakeError: it cannot be used; the text says why, in no word of the note: it stands in a log.
+        """
         check_finished(reply, "say less")
         document = strict_json(reply.text)
         if not isinstance(document, dict) or document.keys() != {self.name}:
             raise ReplyMistakeError(f'the reply is not an object with "{self.name}" alone')
         words = document[self.name]
         if self.choices and words not in self.choices:
-            raise ReplyMistakeError(f'"{self.name}" is {short_json(words)}; allowed are {", ".join(self.choices)}')
+            raise ReplyMistakeError(f'"{self.name}" is none of {", ".join(self.choices)}')
         if not isinstance(words, str) or not words.strip() or len(words) > LONGEST_NOTE:
-            raise ReplyMistakeError(
-                f'"{self.name}" is {short_json(words)}; give a text of 1 to {LONGEST_NOTE:,} characters'
-            )
+            raise ReplyMistakeError(f'"{self.name}" is no text of 1 to {LONGEST_NOTE:,} characters; give one')
         return words.strip()
 
 

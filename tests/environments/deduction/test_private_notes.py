@@ -60,8 +60,12 @@ def plays(body: Body) -> Body:
 
 
 def garbage(body: Body) -> Body:
-    """The same, but no note can be used."""
-    return plays(body) if "act" in fields_of(body) else completion("Well...")
+    """The same, but no note can be used: by seat too many words, another field, or no JSON."""
+    if "act" in (fields := fields_of(body)):
+        return plays(body)
+    (name,) = fields
+    mistakes = {"Player 1": json.dumps({name: CANARY * 999}), "Player 2": json.dumps({"plan": CANARY})}
+    return completion(mistakes.get(seat_of(body), CANARY))
 
 
 def choice(kind: str, agents: tuple[str, ...], server: OpenAIServer) -> DeductionChoice:
@@ -109,6 +113,7 @@ def test_without_any_note_of_use_a_game_goes_on_and_its_corpus_says_so(tmp_path:
         report = write_corpus(choice("werewolf", (style,), server), tmp_path / "c")
     assert any("no usable private note: it acted without" in one for one in report.notes)
     assert not any("no usable reply" in one for one in report.notes) and not report.left_out
+    assert CANARY not in written(tmp_path / "c")
 
 
 @pytest.mark.parametrize("style", NOTES)
