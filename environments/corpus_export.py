@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.session import ENVIRONMENT
 from apportion.environments.actions import TIMED_OUT, UNUSABLE
-from apportion.environments.agents.agent import UNREVISED
+from apportion.environments.agents.agent import UNPREPARED, UNREVISED
 from apportion.environments.collect_episodes import CollectedEpisode, CollectionResult
 from apportion.environments.environment import Environment, Step
 from apportion.environments.role_assignment import BY_RULES
@@ -18,6 +18,7 @@ RULES = BY_RULES.called
 INSTEAD = {
     UNUSABLE: "no usable reply: another act in its place",
     UNREVISED: "a model gave no usable revision: its draft stands",
+    UNPREPARED: "a model gave no usable private note: it acted without",
     TIMED_OUT: "an agent did not act in time: another act in its place",
 }
 """By the key in an act's data, what was done instead of what somebody was asked for."""

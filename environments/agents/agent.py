@@ -17,6 +17,8 @@ from apportion.foundation.errors import InputError, UnitError
 
 UNREVISED = "unrevised"
 """The key in an act's data by which an agent says that its draft stands, and why no revision could be used."""
+UNPREPARED = "unprepared"
+"""The key in an act's data by which an agent says that it acted without a private note, and why that was of no use."""
 
 
 class Agent(Protocol):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from apportion.environments.actions import UNUSABLE
-from apportion.environments.agents.agent import UNREVISED
+from apportion.environments.agents.agent import UNPREPARED, UNREVISED
+from apportion.environments.agents.private_notes import LONGEST_NOTE, TOKENS_A_NOTE, Note, notes_of
 from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
@@ -17,15 +18,21 @@ from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 
-PROMPTS = PromptKind(
-    folder=Path(__file__).parent / "prompts",
-    entry_points="apportion.agent_prompts",
-    setting="agent",
-    header=("title", "revises"),
-    blanks=frozenset({"situation", "legal", "draft"}),
-    needed=("situation", "legal"),
-    form="A prompt is a header (title, revises), then [system] and [user]; see docs/guides/worlds.md",
-)
+
+def action_prompts(folder: Path, entry_points: str) -> PromptKind:
+    """The prompts that ask a model for an act: those in ``folder``, and of packages."""
+    return PromptKind(
+        folder=folder,
+        entry_points=entry_points,
+        setting="agent",
+        header=("title", "revises", "notes"),
+        blanks=frozenset({"situation", "legal", "draft", "note", "notes"}),
+        needed=("situation", "legal"),
+        form="A prompt is a header (title, revises, notes), then [system] and [user]; see docs/guides/worlds.md",
+    )
+
+
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.agent_prompts")
 STYLES = ("base", "react", "refine")
 """Our own prompts: `base` acts at once (SOTOPIA, section 4), `react` writes a thought that nobody hears before.
 
@@ -38,18 +45,17 @@ ATTEMPTS = 3
 """Times a model is asked for one act, its mistake shown to it, before another stands in its place."""
 TOKENS_AN_ACT = 60
 """About what an act takes as JSON."""
-_LONGEST_THOUGHT = 2_000
 
 
 @dataclass(frozen=True)
 class ActionFormat:
     """How one environment's acts are asked for and written by a language model: ``act``, ``text``, and what else.
 
-    ``prompts``: The prompts, with the blanks ``situation`` and ``legal``, and ``draft`` where one revises. ``styles``:
-    Names of our own among them. ``fields``: By name, what an act has besides its kind and its words, as JSON schemas;
-    of a view. ``data``: The act's data from these fields; raises `ReplyMistakeError`. None where there are none.
-    ``record``: The fields of an act, for a draft that is shown. ``standing``: A draft that stands, with the mistake of
-    its revision as data.
+    ``prompts``: The prompts, with the blanks ``situation`` and ``legal``, ``draft`` where one revises, ``note`` and
+    ``notes`` where one writes notes. ``styles``: Names of our own among them. ``fields``: By name, what an act has
+    besides its kind and its words, as JSON schemas; of a view. ``data``: The act's data from these fields; raises
+    `ReplyMistakeError`. None where there are none. ``record``: The fields of an act, for a draft that is shown.
+    ``standing``: An act with marks as data: by key (`UNREVISED`, `UNPREPARED`) the mistake.
     """
 
     prompts: PromptKind
@@ -57,7 +63,7 @@ class ActionFormat:
     fields: Callable[[Observation], Mapping[str, Any]] = lambda view: {}
     data: Callable[[str, Mapping[str, Any], Observation], Any] = lambda kind, fields, view: None
     record: Callable[[Action, Observation], Mapping[str, Any]] = lambda act, view: {}
-    standing: Callable[[Action, str], Action] = lambda act, mistake: act._replace(data={UNREVISED: mistake})
+    standing: Callable[[Action, Mapping[str, str]], Action] = lambda act, marks: act._replace(data=dict(marks))
 
 
 WORDS = ActionFormat(PROMPTS, STYLES)
@@ -66,7 +72,9 @@ WORDS = ActionFormat(PROMPTS, STYLES)
 
 @dataclass(frozen=True)
 class LanguageModelAgent:
-    """Asks a model for each act, or for its draft and then its revision; every reply is kept before it is used.
+    """Asks a model for its private notes, then for each act, or for its draft and then its revision.
+
+    Every reply is kept before it is used; notes are in the model's requests alone.
 
     ``called``: What it is called in logs and corpora. ``style``: A prompt by name, or the path of one's own.
     ``settings``: The model; its temperature is used as it is. ``complete``: Asks it
@@ -83,62 +91,90 @@ class LanguageModelAgent:
     def act(self, view: Observation) -> Action:
         """What the model does; after `ATTEMPTS` bad replies what stands for it, with the mistake as data.
 
-        A draft whose revision cannot be used stands, with the mistake as data.
+        Without a note that cannot be used it acts, a draft whose revision cannot be used stands; both with the mistake
+        as data.
 
         Raises InputError: No request can succeed until a person changes something. Raises StoppedError: The budget is
         used up. Raises UnitError: The server failed; or no reply could be used where nothing can stand for it.
         """
-        try:
-            act = self._asked(self.request(view), view)
-        except NoUsableReplyError as error:
-            instead = view.stand_in(UNUSABLE, error.replies[-1].mistake)
-            if instead is None:
-                raise
-            return instead
-        if revised(self.style, self.form.prompts) is None:
-            return act
-        try:
-            return self._asked(self.revision(view, act), view)
-        except NoUsableReplyError as error:
-            return self.form.standing(act, str(error.replies[-1].mistake))
+        act: Action | None = None
+        notes: dict[str, str] = {}
+        marks: dict[str, str] = {}
+        for question in self.questions(view):
+            request, note = self.asks(view, question, notes, act), question.note
+            try:
+                if note is not None:
+                    notes[note.name] = ask_until_usable(self.complete, request, note.read, ATTEMPTS)
+                else:
+                    act = ask_until_usable(self.complete, request, lambda one: read_act(one, view, self.form), ATTEMPTS)
+            except NoUsableReplyError as error:
+                mistake = error.replies[-1].mistake
+                if note is None and act is None:
+                    instead = view.stand_in(UNUSABLE, mistake)
+                    if instead is None:
+                        raise
+                    return instead
+                marks |= {UNREVISED: mistake} if note is None else {UNPREPARED: f"{note.name}: {mistake}"}
+        assert act is not None  # The last question is for an act.
+        told = self.form.standing(act, marks) if marks else act
+        return act if view.problem(told) else told  # Rules may read data that has no place for a mark.
+
+    def questions(self, view: Observation) -> list[Question]:
+        """What is asked for the next act, in turn. Raises InputError: a prompt cannot be used."""
+        asked = asks_of(self.style, self.form.prompts)
+        return [one for one in asked if one.note is None or one.note.asked_for(view)]
 
     def request(self, view: Observation) -> ChatRequest:
-        """What is asked first for the next act: for the act, or for its draft in the words of the revised prompt.
-
-        Raises InputError: the prompt cannot be used.
-        """
-        return self._request(revised(self.style, self.form.prompts) or self.style, view)
-
-    def revision(self, view: Observation, draft: Action) -> ChatRequest:
-        """What is asked when there is a draft; raises as `request`."""
-        return self._request(
-            self.style, view, data_json({"act": draft.kind, **self.form.record(draft, view), "text": draft.text})
-        )
+        """What is asked first for the next act; raises as `questions`."""
+        return self.asks(view, self.questions(view)[0])
 
     @property
     def requests_an_act(self) -> int:
-        """How often it is asked for one act, where every reply can be used."""
-        return 1 if revised(self.style, self.form.prompts) is None else 2
+        """How often it is asked for one act at most, where every reply can be used."""
+        return len(asks_of(self.style, self.form.prompts))
 
     @property
     def tokens_an_act(self) -> int:
         """About what one reply takes."""
-        return TOKENS_AN_ACT
+        asked = asks_of(self.style, self.form.prompts)
+        return sum(TOKENS_AN_ACT if one.note is None else TOKENS_A_NOTE for one in asked) // len(asked)
 
-    def _asked(self, request: ChatRequest, view: Observation) -> Action:
-        return ask_until_usable(self.complete, request, lambda reply: read_act(reply, view, self.form), ATTEMPTS)
-
-    def _request(self, style: str, view: Observation, draft: str = "") -> ChatRequest:
-        blanks = {"situation": view.text, "legal": ", ".join(view.legal), "draft": draft}
+    def asks(
+        self, view: Observation, question: Question, notes: Mapping[str, str] | None = None, draft: Action | None = None
+    ) -> ChatRequest:
+        """One question for the next act, with the notes so far, by name, and the draft; raises as `questions`."""
+        style, note = question
+        blanks = {"situation": view.text, "legal": ", ".join(view.legal), "draft": ""}
+        if draft is not None:
+            shown = {"act": draft.kind, **self.form.record(draft, view), "text": draft.text}
+            blanks["draft"] = data_json(shown)
+        blanks |= {"note": "" if note is None else note.name, "notes": data_json(notes or {})}
         messages = self.form.prompts.messages(style, blanks)
+        thinks = "thought" in messages[0].content
         return ChatRequest(
             **self.settings.asking,
             messages=messages,
-            schema=_schema(view.legal, "thought" in messages[0].content, self.form.fields(view)),
+            schema=_schema(view.legal, thinks, self.form.fields(view)) if note is None else note.schema,
             # Two episodes of one task begin with the same words; each has a reply of its own.
             sample=view.number,
             subject=f"{self.called} as {view.agent!r}, step {view.step}",
         )
+
+
+class Question(NamedTuple):
+    """One request for an act: the prompt, and which note it asks for (None: the act, or its draft)."""
+
+    style: str
+    note: Note | None
+
+
+def asks_of(style: str, prompts: PromptKind = PROMPTS) -> list[Question]:
+    """What a style can ask for one act, in turn: its notes, then the act; before them the same of what it revises.
+
+    Raises InputError: as `revised` and `notes_of`.
+    """
+    styles = [one for one in (revised(style, prompts), style) if one is not None]
+    return [Question(one, note) for one in styles for note in (*notes_of(one, prompts), None)]
 
 
 def revised(style: str, prompts: PromptKind = PROMPTS) -> str | None:
@@ -178,6 +214,6 @@ def read_act(reply: ChatReply, view: Observation, form: ActionFormat = WORDS) ->
 
 
 def _schema(legal: tuple[str, ...], thinks: bool, fields: Mapping[str, Any]) -> dict[str, Any]:
-    thought = {"thought": {"type": "string", "maxLength": _LONGEST_THOUGHT}} if thinks else {}
+    thought = {"thought": {"type": "string", "maxLength": LONGEST_NOTE}} if thinks else {}
     properties = {**thought, "act": {"type": "string", "enum": list(legal)}, **fields, "text": {"type": "string"}}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

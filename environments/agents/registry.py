@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apportion.environments.agents.agent import Agent, ReplayAgent
-from apportion.environments.agents.language_model import TEMPERATURE, WORDS, ActionFormat, LanguageModelAgent, revised
+from apportion.environments.agents.language_model import TEMPERATURE, WORDS, ActionFormat, LanguageModelAgent, asks_of
 from apportion.environments.agents.wrappers import WRAPPERS, WrappedAgent, WrappedModel, unwrapped
 from apportion.foundation.errors import InputError
 from apportion.foundation.registry import Registry
@@ -102,7 +102,7 @@ class AgentRegistry:
             inner, around = asked.inner, asked.around
             agent = self.scripted(around.inner) if inner is None else self.asking(around.inner, inner, complete)
             return around.made().around(agent, around.of, asked.called, asked.settings, complete)
-        revised(asked.style, self.form.prompts)
+        asks_of(asked.style, self.form.prompts)
         return LanguageModelAgent(asked.called, asked.style, asked.settings, complete, form=self.form)
 
     def prompt_files(self, asked: StyledModel) -> list[Path]:
@@ -111,8 +111,8 @@ class AgentRegistry:
             inner = [] if asked.inner is None else self.prompt_files(asked.inner)
             return [*inner, *asked.around.made().prompt_files()]
         prompts = self.form.prompts
-        draft = revised(asked.style, prompts)
-        return [prompts.find(style) for style in (asked.style, draft) if style is not None]
+        styles = dict.fromkeys(one.style for one in reversed(asks_of(asked.style, prompts)))
+        return [prompts.find(style) for style in styles]
 
     @contextmanager
     def agents_of(

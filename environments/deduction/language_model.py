@@ -6,29 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.agents.agent import UNREVISED
-from apportion.environments.agents.language_model import ActionFormat
+from apportion.environments.agents.language_model import ActionFormat, action_prompts
 from apportion.environments.deduction.events import aim_of
 from apportion.environments.environment import Action, Observation
-from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 PLAYERS = "players"
 """The field in which a model writes at whom an act is aimed."""
-PROMPTS = PromptKind(
-    folder=Path(__file__).parent / "prompts",
-    entry_points="apportion.deduction_prompts",
-    setting="agent",
-    header=("title", "revises"),
-    blanks=frozenset({"situation", "legal", "draft"}),
-    needed=("situation", "legal"),
-    form="A prompt is a header (title, revises), then [system] and [user]; see docs/guides/worlds.md",
-)
-STYLES = ("base", "react", "perspectives", "recon")
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.deduction_prompts")
+STYLES = ("base", "react", "perspectives", "recon", "belief", "llm-ins", "lasi")
 """Our own prompts: `base` acts at once, `react` (Yao et al., 2023) writes a thought that nobody hears before.
 
 `recon` is asked twice, as ReCon (Wang et al., 2024c) contemplates twice: `perspectives` infers the others' roles and
 drafts an act, the revision asks how the others would take the draft, and gives the final act.
+
+The others write private notes first, each by a request of its own. `belief` (Jin et al., 2024): which role everybody
+has. `llm-ins` (the same): that, then one of their six tactics of discussion, where one may speak (their `rl-ins`
+trains a policy to choose it). `lasi` (Lan et al., 2024): a summary, an analysis, and experience; then a plan and the
+act. Our choices: beliefs are written before every act, at night, too; LASI's experience is of earlier games, this one
+of the game so far, since an agent keeps nothing between episodes; its modules of plan and action are one request.
 """
 
 
@@ -58,9 +54,9 @@ def record(act: Action, view: Observation) -> Mapping[str, Any]:
     return {PLAYERS: players} if fields(view) else {}
 
 
-def standing(act: Action, mistake: str) -> Action:
-    """A draft that stands, its aim beside the mistake of its revision."""
-    return act._replace(data={PLAYERS: act.data, UNREVISED: mistake})
+def standing(act: Action, marks: Mapping[str, str]) -> Action:
+    """An act, its aim beside what says how it came about."""
+    return act._replace(data={PLAYERS: act.data, **marks})
 
 
 FORM = ActionFormat(PROMPTS, STYLES, fields, aim_in, record, standing)

@@ -6,34 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.agents.language_model import ActionFormat
+from apportion.environments.agents.language_model import ActionFormat, action_prompts
 from apportion.environments.agents.registry import agents_by_name
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.action_encoding import WITH_SPLIT
 from apportion.environments.negotiation.contexts import ITEMS, MOST
 from apportion.environments.negotiation.observation import SELECT
 from apportion.foundation.registry import Registry
-from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 KEEP = "keep"
 """The field in which a model writes a split."""
 
 
-def action_prompts(folder: Path, entry_points: str, page: str) -> PromptKind:
-    """The prompts that ask a model for an act: those in ``folder``, and of packages; ``page`` tells of them."""
-    return PromptKind(
-        folder=folder,
-        entry_points=entry_points,
-        setting="agent",
-        header=("title", "revises"),
-        blanks=frozenset({"situation", "legal", "draft"}),
-        needed=("situation", "legal"),
-        form=f"A prompt is a header (title, revises), then [system] and [user]; see {page}",
-    )
-
-
-PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.negotiation_prompts", "docs/guides/worlds.md")
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.negotiation_prompts")
 
 
 def script_registry(entry_points: str, module: str, scripts: Mapping[str, str], **others: str) -> Registry:

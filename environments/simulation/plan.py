@@ -19,6 +19,7 @@ from apportion.environments.collect_episodes import EpisodePlan, simulate
 from apportion.environments.corpus_export import to_corpus
 from apportion.environments.environment import Environment, Observation
 from apportion.environments.episode_log import LOG
+from apportion.environments.rollout_preview import AsksForActs
 from apportion.foundation.errors import InputError
 from apportion.llm_client.cost.estimate import CostUpperBound
 from apportion.llm_client.cost.prices import find_price
@@ -139,32 +140,27 @@ MEASURED = 100
 
 
 @runtime_checkable
-class Asking(Agent, Protocol):
+class Asking(AsksForActs, Agent, Protocol):
     """An agent that asks a language model for its acts."""
 
     @property
     def settings(self) -> LLMSettings:
         """The model, and how it is asked."""
 
-    @property
-    def requests_an_act(self) -> int:
-        """How often it is asked for one act, where every reply can be used."""
-
-    def request(self, view: Observation) -> ChatRequest:
-        """What is asked first for the next act."""
-
 
 @dataclass(frozen=True)
 class _First:
     """The first request of a seat: to whom, what, how many there are at most, and acts of the whole episode.
 
-    ``begins``: whether it is this seat's turn at the beginning, so that exactly this is sent.
+    ``tokens``: about what a reply takes. ``begins``: whether it is this seat's turn at the beginning, so that exactly
+    this is sent.
     """
 
     settings: LLMSettings
     request: ChatRequest
     count: int
     acts: int
+    tokens: int
     begins: bool
 
 
@@ -219,7 +215,7 @@ def _first_requests(simulation: Simulation) -> Iterator[_First]:
             if isinstance(agent, Asking):
                 request = agent.request(Observation(environment, name))
                 most, begins = acts[seat] * agent.requests_an_act, name in environment.acting()
-                yield _First(agent.settings, request, most, sum(acts), begins)
+                yield _First(agent.settings, request, most, sum(acts), agent.tokens_an_act, begins)
 
 
 def _agents(simulation: Simulation) -> Mapping[str, Agent]:
@@ -237,7 +233,7 @@ def _priced(simulation: Simulation, first: list[_First], count: int) -> CostUppe
     acts = sum(one.acts for one in first) / len(first)
     # On average half of the acts are there to be read.
     input_tokens = round(count * (opening + acts / 2 * TOKENS_AN_ACT))
-    output_tokens = count * TOKENS_AN_ACT
+    output_tokens = round(count * sum(one.tokens for one in first) / len(first))
     players, llm = simulation.players, first[0].settings
     with prefixed(players.called("model")):
         paid = find_price(llm.model, players.chosen.prices)

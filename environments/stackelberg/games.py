@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from apportion.environments.agents.wrappers import unwrapped
+from apportion.environments.deduction.games import game_called
 from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
@@ -92,7 +94,40 @@ def table_1(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
     found = [league.pool for league in leagues if league.pool.matches]
     if not found:
         return [Table("table_1", title, absent="no league is there whose seats were drawn from a pool", fill=LEAGUE)]
-    return [by_team(one, sampling, f"table_1_{file_name(one.game)}", f"{title}: {one.game}") for one in found]
+    tables = [by_team(one, sampling, f"table_1_{file_name(one.game)}", f"{title}: {one.game}") for one in found]
+    return [replace(table, rows=(*table.rows, *_to_play(one))) for table, one in zip(tables, found, strict=True)]
+
+
+METHODS = {
+    "werewolf": ("react", "recon", "sla", "lspo", "react+refiner", "lspo+refiner"),
+    "avalon": ("react", "recon", "lasi", "strategist", "react+refiner", "strategist+refiner"),
+    "onuw": ("react", "belief", "llm-ins", "rl-ins", "react+refiner", "rl-ins+refiner"),
+}
+"""The rows of the paper's Table 1, as agents are named here; "Ours" is ``+refiner``."""
+
+
+def _to_play(league: Matches) -> list[tuple[Cell, ...]]:
+    """The rows of the paper that nobody has filled, with the command that does, or who could."""
+    played, methods = {method_of(agent) for agent in league.agents}, METHODS.get(league.game, ())
+    others = game_called(league.game).roster.elsewhere if methods else {}
+    ours = [name.replace("+refiner", "+refiner@FOLDER") for name in methods if name.partition("+")[0] not in others]
+    fill = f"apportion world tournament {league.game} CORPUS --agents {','.join(ours)} --model MODEL"
+    rows: list[tuple[Cell, ...]] = []
+    for name in methods:
+        other = others.get(name.partition("+")[0])
+        why = Missing("it has not played", fill) if other is None else Missing(f"{other} is left to packages")
+        rows += [(name, *[why] * (len(league.teams) + 1))] if name not in played else []
+    return rows
+
+
+def method_of(agent: str) -> str:
+    """An agent's name without models and folders.
+
+    >>> method_of("react@qwen3+8b+refiner@runs/r")
+    'react+refiner'
+    """
+    wrapped = unwrapped(agent)
+    return agent.partition("@")[0] if wrapped is None else f"{method_of(wrapped.inner)}+{wrapped.wrapper}"
 
 
 def table_2(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:

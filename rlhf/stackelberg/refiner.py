@@ -173,7 +173,7 @@ class PromptedRefinedAgent(RefinedAgent):
     @property
     def tokens_an_act(self) -> int:
         """About what one reply takes."""
-        return TOKENS_AN_ACT
+        return int(getattr(self.agent, "tokens_an_act", TOKENS_AN_ACT))
 
 
 @dataclass(frozen=True)

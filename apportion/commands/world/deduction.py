@@ -84,11 +84,11 @@ def play_command(kind: str, title: str) -> click.Command:
 
 SIMULATE = """Play {title}.
 
---agents are `random`, `claims` and `bayes` (scripts), recorded@LOG#EPISODE, a package's, and `base`, `react` and
-`recon` (the language model --model; base@OTHER names another one of the same server). The seats of every game are
-drawn from them. Utterances are the speeches, the public acts in brackets, and what the Moderator makes known; the
-rating is `win`, by the rules. docs/explanations/hidden-roles.md tells the rest. The same command goes on after a kill,
-and pays for no reply twice.
+--agents are `random`, `claims` and `bayes` (scripts), recorded@LOG#EPISODE, a package's, and `base`, `react`,
+`recon`, `belief`, `llm-ins` and `lasi` (the language model --model; base@OTHER names another one of the same server).
+The seats of every game are drawn from them. Utterances are the speeches, the public acts in brackets, and what the
+Moderator makes known; the rating is `win`, by the rules. docs/explanations/hidden-roles.md tells the rest. The same
+command goes on after a kill, and pays for no reply twice.
 """
 _PLAY = """Play {title}, with agents in the other seats.
 

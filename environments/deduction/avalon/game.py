@@ -239,7 +239,6 @@ GAME = GameKind(
             "bayes": "apportion.environments.deduction.avalon.scripts:Bayesian",
         },
         {
-            "lasi": "LASI (Lan et al., 2024)",
             "strategist": "Strategist (Light et al., 2025)",
         },
     ),

@@ -222,8 +222,6 @@ GAME = GameKind(
             "bayes": "apportion.environments.deduction.onuw.scripts:Bayesian",
         },
         {
-            "belief": "Belief (Jin et al., 2024)",
-            "llm-ins": "LLM-instructed (Jin et al., 2024)",
             "rl-ins": "RL-instructed (Jin et al., 2024)",
         },
     ),

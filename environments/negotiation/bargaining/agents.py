@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from apportion.environments.agents.language_model import ActionFormat
+from apportion.environments.agents.language_model import ActionFormat, action_prompts
 from apportion.environments.agents.registry import AgentRegistry
 from apportion.environments.environment import Action, Observation
 from apportion.environments.negotiation.bargaining.realization import OFFER
-from apportion.environments.negotiation.language_model import action_prompts, script_registry
+from apportion.environments.negotiation.language_model import script_registry
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
 
 PRICE = "price"
 """The field in which a model writes a price."""
-PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.bargaining_prompts", "docs/guides/worlds.md")
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.bargaining_prompts")
 
 
 def fields(view: Observation) -> Mapping[str, Any]:

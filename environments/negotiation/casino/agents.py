@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from apportion.corpus.casino_points import ISSUES
-from apportion.environments.agents.language_model import ActionFormat
+from apportion.environments.agents.language_model import ActionFormat, action_prompts
 from apportion.environments.agents.registry import AgentRegistry
-from apportion.environments.negotiation.language_model import action_prompts, fields, record, script_registry, split_in
+from apportion.environments.negotiation.language_model import fields, record, script_registry, split_in
 
-PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.casino_prompts", "docs/guides/worlds.md")
+PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.casino_prompts")
 FORM = ActionFormat(
     PROMPTS, ("base",), partial(fields, items=ISSUES), partial(split_in, items=ISSUES), partial(record, items=ISSUES)
 )

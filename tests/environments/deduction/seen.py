@@ -33,7 +33,8 @@ def seen_by(game: Deduction, name: str, scripts: Sequence[Agent], deals: bool = 
         *(telling.opening(view), telling.events(view)),
     ]
     if view.legal:
-        requests = [*(model.request(view) for model in MODELS), MODELS[-1].revision(view, Action("none"))]
+        asked = [(model, one) for model in MODELS for one in model.questions(view)]
+        requests = [model.asks(view, one, {"belief": "None."}, Action("none")) for model, one in asked]
         seen += [(one.key(), one.messages, one.schema, one.sample, one.subject) for one in requests]
         seen += [telling.prompt(view), telling.commands(view), telling.plain(view)]
         seen += [view.problem(Action(kind, "", aim)) for kind in (VOTE, "fail", "kill", "look") for aim in (None, 1, 9)]

@@ -56,9 +56,10 @@ def test_a_plea_is_one_line_of_what_others_read_ask_and_see(kind: str, plea: str
         assert len(differing) == 1 and f"{speaker} said: " in differing[0][0]
         assert view.legal == plain.legal and view.facts.choices == plain.facts.choices
         for style in STYLES:
-            asked = LanguageModelAgent(style, style, settings, nobody, form=FORM).request(view)
-            user = asked.messages[-1].content
-            assert user.count("</situation>") == user.count("<situation>") == 1
+            model = LanguageModelAgent(style, style, settings, nobody, form=FORM)
+            for question in model.questions(view):
+                user = model.asks(view, question, {"belief": plea}).messages[-1].content
+                assert user.count("</situation>") == user.count("<situation>") == 1
         telling = DeductionRenderer(of.made)
         assert len(telling.events(view)) == len(telling.events(plain))
 

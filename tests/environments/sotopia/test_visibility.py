@@ -47,7 +47,7 @@ def read_by(task: Task, rule: Visibility, seat: int, *, acts: int = 3) -> tuple[
     for number in range(acts):
         game.do(Action("speak", f"sentence {number}"))
     view = Observation(game, game.agents[seat])
-    asked = [request for one in MODELS for request in (one.request(view), one.revision(view, DRAFT))]
+    asked = [one.asks(view, question, {}, DRAFT) for one in MODELS for question in one.questions(view)]
     keys = [request.key() for request in asked]
     return view.text, repr(view.facts), *keys, read_by_person(view, game.rules)
 

@@ -1,5 +1,6 @@
 """Tables 1, 2, 4 and 5, and Figures 4, 5 and 10, on made-up leagues; and what the paper's own figures say."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def value(cell):
 def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
     (table,) = table_1([league(60)], SAMPLING)
     assert table.key == "table_1_werewolf_made_up" and len(table.rows) == 3
+    names = {"weak": "belief@m", "middle": "react@m+refiner@runs/r", "strong": "random"}
+    matches = [
+        replace(one, seats=tuple(replace(seat, agent=names[seat.agent]) for seat in one.seats))
+        for one in league(8).matches
+    ]
+    (named,) = table_1([replace(league(8), game="onuw", matches=tuple(matches))], SAMPLING)
+    assert [row[0] for row in named.rows[3:]] == ["react", "llm-ins", "rl-ins", "rl-ins+refiner"]
+    assert "react,belief,llm-ins,react+refiner@FOLDER" in named.fills()["it has not played"]
     (nothing,) = table_1(TEAMS, SAMPLING)
     assert "no league is there whose seats were drawn" in nothing.text()
 

@@ -48,7 +48,13 @@ def test_every_table_is_there_or_says_why_not(played: dict[str, Path]) -> None:
     there = {key for key, table in tables.items() if not table.absent}
     assert there == {"table_1_werewolf", "table_3", "table_4_werewolf", "table_6", "table_7"}
     assert "beside conceding" in tables["table_3"].title and "seller conceding" in tables["table_7"].title
-    (row,) = tables["table_1_werewolf"].rows
+    row, *to_play = tables["table_1_werewolf"].rows
+    assert [one[0] for one in to_play] == ["react", "recon", "sla", "lspo", "react+refiner", "lspo+refiner"]
+    by_reason = tables["table_1_werewolf"].fills()
+    assert by_reason["it has not played"] == (
+        "apportion world tournament werewolf CORPUS --agents react,recon,react+refiner@FOLDER --model MODEL"
+    )
+    assert "lspo+refiner" in tables["table_1_werewolf"].text() and "is left to packages" in report.text()
     assert row[0] == "random" and row[1].items == 40  # The league of teams is in Tables 2, 4 and 5 alone.
     assert tables["table_4_werewolf"].rows[0][1].items == 112
     assert "werewolf: 16 matches of 8 deals" in report.text()  # The same seed: the same deals.
