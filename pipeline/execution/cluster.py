@@ -12,9 +12,9 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,18 +199,16 @@ def check_workers(client: Client, config: Config) -> None:
     """Ask every worker whether it can be used, before it is given work; raises InputError, by the workers' names."""
     probe = config.output / f".probe-{uuid.uuid4().hex}"
     probe.mkdir(parents=True)
-    pool = ThreadPoolExecutor(1)  # left behind where nobody answers: `Client.run` would wait for ever
     folders = (probe, config.corpus, sorted(path.name for path in config.corpus.iterdir()))
     try:
-        ask = partial(client.run, complaints, identity(), *folders, config.run.threads, on_error="return")
-        answers = pool.submit(ask).result(timeout=CHECK_S)
+        given = (identity(), *folders, config.run.threads)
+        answers = client.run(complaints, *given, on_error="return", callback_timeout=CHECK_S)
     except TimeoutError:
         raise InputError(
             f"run.executor = {config.run.executor!r}: a worker of {listed(_names(client))} has not answered for "
             f"{CHECK_S} s. End it, or start it anew."
         ) from None
     finally:
-        pool.shutdown(wait=False)
         shutil.rmtree(probe, ignore_errors=True)
     workers = client.scheduler_info(n_workers=-1)["workers"]
     named: dict[str, list[str]] = {}

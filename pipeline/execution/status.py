@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -78,7 +79,10 @@ def run_status(output: Path, llm_cache: Path) -> RunStatus:
         raise InputError(f"{output}: nothing has been run into this folder. Run `apportion run CONFIG` first.")
     stages = tuple(_stage(name, count, [e for e in known if e.stage == name]) for name, count in begun[0].items())
     running = tuple(entry for entry in known if entry.status == RUNNING)
-    return RunStatus(output, stages, running, tuple(e for e in known if e.status in FAILED), _paid(llm_cache))
+    # SQLite's log is for one machine: while another one works with it, the cost is not asked for.
+    elsewhere = any(entry.host != platform.node() for entry in running)
+    paid = None if elsewhere else _paid(llm_cache)
+    return RunStatus(output, stages, running, tuple(e for e in known if e.status in FAILED), paid)
 
 
 def _stage(name: str, units: int, known: Sequence[Entry]) -> StageStatus:

@@ -1,4 +1,4 @@
-"""What a file of a run was made from, and which artifacts of its store nobody uses any more."""
+"""What a file of a run was made from, and which artifacts of its store are no longer used."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def leftovers(engine: Engine) -> Iterator[Leftover]:
             "option, an edited file, a face mesh), whose work may be of use. Run `apportion run CONFIG` first."
         )
     if broken := [row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check"]:
-        raise InputError(f"{broken[0]} As long as it is so, it is not known what of its work is of use.")
+        raise InputError(f"{broken[0]} Until then --gc cannot know which finished work is still used.")
     kept = {name: sorted((engine.config.store / name).glob(f"*/*/{MANIFEST}")) for name in engine.plan.stages}
     failed = {(outcome.stage, outcome.unit) for outcome in engine.failures()}
     unsettled: set[str] = set()

@@ -1,4 +1,4 @@
-"""`apportion status`: how far a run is, what its files were made from, what its store keeps for nobody."""
+"""`apportion status`: how far a run is, what its files were made from, which finished work is no longer used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IDLE = 30
 @click.argument("source", metavar="RUN_OR_CONFIG", type=click.Path(path_type=Path))
 @click.option("--watch", is_flag=True, help="Look again every two seconds, until the run has ended.")
 @click.option("--provenance", type=click.Path(path_type=Path), metavar="FILE", help="Tell what FILE was made from.")
-@click.option("--gc", is_flag=True, help="List the finished work that CONFIG, as it is now, has no use for.")
+@click.option("--gc", is_flag=True, help="List finished work that CONFIG no longer uses.")
 @click.option("--delete", is_flag=True, help="With --gc: delete it.")
 @json_option("the status")
 def status_command(source: Path, watch: bool, provenance: Path | None, gc: bool, delete: bool, as_json: bool) -> None:
@@ -83,7 +83,7 @@ def _ask_store(source: Path, made: Path | None, delete: bool) -> None:
         found = list(leftovers(engine))
         for leftover in found:
             click.echo(f"{leftover.stage:<16}{leftover.size:>14,} bytes  {leftover.folder}")
-        told = f"{len(found):,} artifacts, {sum(each.size for each in found):,} bytes, that no stage would use"
+        told = f"{len(found):,} artifacts, {sum(each.size for each in found):,} bytes, no longer used"
         if delete:
             remove(found)
         click.echo(f"{told}: {'deleted' if delete else 'nothing was done; --delete removes them'}")

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from apportion.foundation.errors import InputError
+from apportion.llm_client.cache.cache import ReplyCache
 from apportion.pipeline.engine.progress import FOLDER, Activity, entries, last_begun
 from apportion.pipeline.execution.status import run_status
 from tests.behaviour.command import config, in_process
@@ -108,6 +109,15 @@ def test_a_watch_ends_where_nothing_is_at_work(tmp_path, monkeypatch):
     monkeypatch.setattr("apportion.commands.view.status.EVERY_S", 0.001)
     done = in_process(monkeypatch, "status", tmp_path, "--watch")
     assert done.returncode == 1 and "nothing has been at work for" in done.stderr
+
+
+def test_what_was_paid_is_not_asked_for_while_another_machine_asks(tmp_path):
+    ReplyCache(tmp_path / "cache.sqlite").close()
+    Activity(tmp_path / "store").begin({"judge": 1})
+    assert run_status(tmp_path, tmp_path / "cache.sqlite").replies is not None
+    line = {"stage": "judge", "unit": "s1", "at": 0.0, "status": "running"}
+    (tmp_path / "store" / FOLDER / "elsewhere.12.jsonl").write_text(json.dumps(line) + "\n")
+    assert run_status(tmp_path, tmp_path / "cache.sqlite").replies is None
 
 
 def test_a_new_run_forgets_the_one_before_and_a_unit_alone_is_no_run(tmp_path):
