@@ -82,7 +82,8 @@ def _here(config: Config, progress: StageProgress) -> Iterator[tuple[Client, int
 
     # Without a limit of Dask's: it would halt a training at 80 % of its worker's share of the memory.
     kind = {"threads_per_worker": 1, "memory_limit": 0, "env": worker_environment(config.run.threads)}
-    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    # A scheduler calls it critical that workers still talk to a client which Ctrl-C has ended.
+    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL + 1}
     heard = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Workers inherit it: Ctrl-C is the run's, which ends them.
     try:
         cluster = LocalCluster(n_workers=config.workers, **kind, **quiet)
