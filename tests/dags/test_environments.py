@@ -11,8 +11,7 @@ from tests.dags.conftest import ROOT
 OTHER_VERSION = {
     # Their own fastapi: the pages of `apportion view` are not served from there.
     "airflow": {"fastapi": "0.136.3"},
-    # prefect wants python-dateutil<3
-    "prefect": {"fastapi": "0.150.0", "python-dateutil": "2.9.0.post0"},
+    "prefect": {"fastapi": "0.150.0"},
 }
 
 
