@@ -3,6 +3,7 @@
 Airflow parses this file again and again, so that it imports no heavy library; the stages do when they run.
 
     export AIRFLOW__CORE__DAGS_FOLDER=$PWD/dags PYTHONPATH=$PWD APPORTION_CONFIG=$PWD/apportion.toml
+    export AIRFLOW__CORE__MP_START_METHOD=forkserver AIRFLOW__CORE__MP_FORKSERVER_PRELOAD=apportion.dags.warm
     airflow standalone                                                       # scheduler and web page
     airflow dags test apportion --conf '{"config": "/data/chats.toml"}'      # or one run, right here
 """
@@ -10,15 +11,26 @@ Airflow parses this file again and again, so that it imports no heavy library; t
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
-from airflow.sdk import DAG, Param, TaskGroup, task
+from airflow.sdk import DAG, BaseOperatorLink, Param, TaskGroup, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from apportion.dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
+from apportion.dags.calls import (
+    DEFAULT_SHARDS,
+    KINDS,
+    OnQuarantine,
+    ShardCalls,
+    by_kind,
+    complain_of_quarantine,
+    kind_of,
+    last_stages,
+    team_callback,
+)
 from apportion.foundation.errors import StoppedError, UnitError
 from apportion.pipeline.engine.stage import Stage
 from apportion.pipeline.execution import shards as pipeline_shards
@@ -31,13 +43,18 @@ def build_dag(
     calls: ShardCalls = pipeline_shards,
     retries: int = 2,
     retry_delay: timedelta = timedelta(seconds=30),
+    places: Mapping[str, Mapping[str, Any]] | None = None,
+    on_quarantine: OnQuarantine | None = None,
 ) -> DAG:
     """Build the DAG: ``prepare``, a task group a stage (list the shards, run each), ``finish``.
 
     ``stages``: The stages, each after those it needs. ``calls``: Where the work is done. ``retries``: Further attempts
     after a task was lost (a killed worker, a full disk) or has taken too long; repeating a shard does no unit twice.
-    ``retry_delay``: Time before a further attempt.
+    ``retry_delay``: Time before a further attempt. ``places``: By kind of stage (`calls.KINDS`), what Airflow is told of
+    its shards: ``pool``, ``queue``, ``max_active_tis_per_dag``. ``on_quarantine``: Called for each session that ends in
+    quarantine, by Airflow's ``on_success_callback``, whose errors are logged and fail no task.
     """
+    places = places or {}
     with DAG(
         "apportion",
         description="One score a conversation to a reward a turn, a reward model and an aligned policy.",
@@ -54,7 +71,7 @@ def build_dag(
         finished = _finish_task(calls)
         runs: dict[str, Any] = {}
         for stage in stages:
-            runs[stage.name] = _stage_tasks(stage, calls, prepared)
+            runs[stage.name] = _stage_tasks(stage, calls, prepared, places.get(kind_of(stage), {}), on_quarantine)
             for need in stage.needs:
                 runs[need] >> runs[stage.name]
         for name in last_stages(stages):
@@ -92,29 +109,67 @@ def _prepare_task(calls: ShardCalls) -> Any:
     return prepare()
 
 
-def _stage_tasks(stage: Stage, calls: ShardCalls, prepared: Any) -> Any:
+def _stage_tasks(
+    stage: Stage, calls: ShardCalls, prepared: Any, place: Mapping[str, Any], on_quarantine: OnQuarantine | None
+) -> Any:
     """The two tasks of one stage; returns the mapped one, which other stages wait for."""
 
     @task(task_id="list_shards")
     def list_shards(**context: Any) -> list[int]:
         return calls.list_shards(context["params"]["config"], stage.name, context["params"]["shards"])
 
-    @task(task_id="run_shard")
-    def run_shard(shard: int, **context: Any) -> dict[str, int]:
+    def tell(context: Any) -> None:
+        ti = context["ti"]
+        for session, cause in ti.xcom_pull(task_ids=ti.task_id, map_indexes=ti.map_index)["causes"]:
+            on_quarantine(session, stage.name, cause)
+
+    @task(task_id="run_shard", on_success_callback=[tell] if on_quarantine else None, **place)
+    def run_shard(shard: int, **context: Any) -> dict[str, Any]:
         config = context["params"]["config"]
         with _time_limit(context["task"], calls.time_limit_s(config, stage.name)):
             try:
-                return calls.run_shard(config, stage.name, shard, context["params"]["shards"])
+                counts = calls.run_shard(config, stage.name, shard, context["params"]["shards"])
             except StoppedError as error:
                 if error.same_again:
                     raise
                 # The budget is used up, and would be so again: fail without another attempt.
                 raise AirflowFailException(str(error)) from None
+        ti = context["ti"]
+        if counts["quarantined"]:
+            page = f"/dags/{ti.dag_id}/runs/{quote(ti.run_id)}/tasks/{ti.task_id}/mapped/{ti.map_index}/xcom"
+            ti.xcom_push(QUARANTINED.xcom_key, page)
+        return counts
 
     with TaskGroup(stage.name, tooltip=stage.help):
         listed = list_shards()
         prepared >> listed
-        return run_shard.expand(shard=listed)
+        mapped = run_shard.expand(shard=listed)
+        mapped.operator.operator_extra_links = (QUARANTINED,)
+        return mapped
+
+
+class _Link(BaseOperatorLink):
+    """A button in the web page, which leads to the address that the task has pushed under ``xcom_key``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What the button says."""
+        return self._name
+
+    @property
+    def xcom_key(self) -> str:
+        """Where the address lies."""
+        return f"link_{self._name.lower()}"
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        """The address, or nothing."""
+        return ti_key.xcom_pull(task_ids=ti_key.task_id, key=self.xcom_key) or ""
+
+
+REPORT, QUARANTINED = _Link("Report"), _Link("Quarantined")
 
 
 def _time_limit(task: Any, limit_s: float | None) -> AbstractContextManager[Any]:
@@ -134,6 +189,7 @@ def _finish_task(calls: ShardCalls) -> Any:
     @task(task_id="finish")
     def finish(**context: Any) -> dict[str, int]:
         counts = calls.finish(context["params"]["config"])
+        context["ti"].xcom_push(REPORT.xcom_key, calls.report_url(context["params"]["config"]))
         if not context["params"]["allow_quarantine"]:
             try:
                 complain_of_quarantine(counts)
@@ -142,7 +198,21 @@ def _finish_task(calls: ShardCalls) -> Any:
                 raise AirflowFailException(str(error)) from None
         return counts
 
-    return finish()
+    finished = finish()
+    finished.operator.operator_extra_links = (REPORT,)
+    return finished
 
 
-dag = build_dag()
+def places() -> dict[str, dict[str, Any]]:
+    """What the environment says: APPORTION_POOLS=llm=judges, APPORTION_QUEUES=training=gpu, APPORTION_LIMITS=media=2.
+
+    Raises InputError, which Airflow's page shows as an import error.
+    """
+    limits = by_kind("APPORTION_LIMITS", int)
+    given = {
+        "pool": by_kind("APPORTION_POOLS"), "queue": by_kind("APPORTION_QUEUES"), "max_active_tis_per_dag": limits,
+    }  # fmt: skip
+    return {kind: {name: of[kind] for name, of in given.items() if kind in of} for kind in KINDS}
+
+
+dag = build_dag(places=places(), on_quarantine=team_callback())

@@ -21,12 +21,21 @@ os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "600")
 
 from prefect import Flow, flow, task
+from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
-from apportion.dags.calls import DEFAULT_SHARDS, ShardCalls, complain_of_quarantine, last_stages
+from apportion.dags.calls import (
+    DEFAULT_SHARDS,
+    OnQuarantine,
+    ShardCalls,
+    complain_of_quarantine,
+    kind_of,
+    last_stages,
+    team_callback,
+)
 from apportion.foundation.errors import ApportionError, InputError, StoppedError
 from apportion.pipeline.engine.stage import Stage
 from apportion.pipeline.execution import shards as pipeline_shards
@@ -42,6 +51,7 @@ def build_flow(
     task_runner: TaskRunner[Any] | None = None,
     retries: int = 2,
     retry_delay_s: float = 30,
+    on_quarantine: OnQuarantine | None = None,
 ) -> Flow[[str, int, bool], dict[str, int]]:
     """Build the flow: ``prepare``; a list of the shards and a mapped task for each stage; ``finish``.
 
@@ -49,6 +59,8 @@ def build_flow(
     run; by default a pool of processes, one a core. Threads would share torch's random numbers, and with them results
     would depend on what runs at the same time. ``retries``: Further attempts after a task was lost or has taken too
     long; repeating a shard does no unit twice. ``retry_delay_s``: Time before a further attempt.
+    ``on_quarantine``: Called for each session that ends in quarantine, by Prefect's ``on_completion`` hook, whose errors
+    are logged and fail no task. A shard carries the kind of its stage (`calls.KINDS`) as a tag, for Prefect's limits.
     """
     # The store knows what is done already; a second cache could only contradict it.
     options: dict[str, Any] = {"retries": retries, "retry_delay_seconds": retry_delay_s, "cache_policy": NO_CACHE}
@@ -59,11 +71,27 @@ def build_flow(
         numbers = calls.list_shards(config, stage, shards)
         return numbers, calls.time_limit_s(config, stage) if numbers else None
 
+    def run_and_show(config: str, stage: str, shard: int, shards: int) -> dict[str, Any]:
+        counts = calls.run_shard(config, stage, shard, shards)
+        if counts["quarantined"]:
+            create_markdown_artifact(_table(counts["causes"]), f"quarantine-{stage}-{shard}", "what went wrong")
+        return counts
+
+    def publish_and_show(config: str) -> dict[str, int]:
+        counts = calls.finish(config)
+        create_link_artifact(calls.report_url(config), "Report", "report", "what the run has found")
+        return counts
+
+    def tell(task: Any, run: Any, state: State[Any]) -> None:
+        for session, cause in state.result()["causes"]:
+            on_quarantine(session, run.name.partition(".")[0], cause)
+
     list_shards = task(name="list_shards", task_run_name="{stage}.list_shards", **options)(list_with_limit)
     run_shard = task(
-        name="run_shard", task_run_name="{stage}.run_shard {shard}", retry_condition_fn=_goes_on, **options
-    )(calls.run_shard)
-    finish = task(name="finish", task_run_name="finish", **options)(calls.finish)
+        name="run_shard", task_run_name="{stage}.run_shard {shard}", retry_condition_fn=_goes_on,
+        on_completion=[tell] if on_quarantine else None, **options
+    )(run_and_show)  # fmt: skip
+    finish = task(name="finish", task_run_name="finish", **options)(publish_and_show)
 
     runner: TaskRunner[Any] = task_runner or ProcessPoolTaskRunner()
 
@@ -78,7 +106,7 @@ def build_flow(
         for stage in stages:
             needs = [listed[stage.name], *(future for need in stage.needs for future in runs[need])]
             numbers, limit_s = shards_of[stage.name]
-            limited = run_shard.with_options(timeout_seconds=limit_s)
+            limited = run_shard.with_options(timeout_seconds=limit_s, tags={kind_of(stage)})
             runs[stage.name] = list(limited.map(config, stage.name, numbers, shards, wait_for=needs))
         ends = [future for name in last_stages(stages) for future in runs[name]]
         finished = finish.submit(config, wait_for=ends)
@@ -88,6 +116,12 @@ def build_flow(
         return counts
 
     return apportion
+
+
+def _table(causes: Sequence[Sequence[str]]) -> str:
+    """Sessions and causes as Markdown, the first hundred of them."""
+    cells = ([" ".join(text.replace("|", "\\|").split()) for text in row] for row in causes[:100])
+    return "\n".join(["| session | cause |", "|---|---|", *(f"| {session} | {cause} |" for session, cause in cells)])
 
 
 def _goes_on(task: Any, task_run: Any, state: State[Any]) -> bool:
@@ -104,7 +138,7 @@ def _result(finished: PrefectFuture[dict[str, int]], runs: Sequence[PrefectFutur
     return finished.result()
 
 
-apportion = build_flow()
+apportion = build_flow(on_quarantine=team_callback())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -119,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, help="worker processes [one a core]")
     parser.add_argument("--allow-quarantine", action="store_true", help="exit with 0 though something was quarantined")
     options = parser.parse_args(arguments)
-    flow_on_processes = build_flow(task_runner=ProcessPoolTaskRunner(options.workers))
+    flow_on_processes = build_flow(task_runner=ProcessPoolTaskRunner(options.workers), on_quarantine=team_callback())
     try:
         counts = flow_on_processes(options.config, options.shards, options.allow_quarantine)
     except ApportionError as error:

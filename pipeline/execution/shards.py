@@ -7,13 +7,15 @@ pool, Airflow, Prefect, Dask) gets the same artifacts, since every unit is addre
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from apportion.foundation.errors import ApportionError, InputError, StoppedError
 from apportion.foundation.truncate import listed
@@ -84,8 +86,10 @@ def time_limit_s(config: str, stage: str) -> float | None:
     return None if asked_s is None else asked_s + grace_s(engine)
 
 
-def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
+def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, Any]:
     """Run one shard; returns how many units were done, reused, failed and blocked. Safe to repeat.
+
+    ``causes`` holds the session (or "corpus") and the cause of each failure.
 
     Raises StoppedError: A limit that a person has set ended it, so that nothing should be built on what is there;
     `BatchPendingError` where the next attempt goes on.
@@ -101,10 +105,12 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, int
         goes_on = all(outcome.same_again for outcome in outcomes if outcome.status == "stopped")
         raise (BatchPendingError if goes_on else StoppedError)(stopped)
     counts = Counter(outcome.status for outcome in outcomes)
+    quarantined = [outcome for outcome in outcomes if outcome.status in ("failed", "blocked")]
     return {
         "done": counts["done"],
         "reused": counts["reused"],
-        "quarantined": counts["failed"] + counts["blocked"],
+        "quarantined": len(quarantined),
+        "causes": [[outcome.unit.session_id or str(outcome.unit), outcome.cause] for outcome in quarantined],
     }
 
 
@@ -113,6 +119,13 @@ def finish(config: str) -> dict[str, int]:
     from apportion.pipeline.results.publish import publish
 
     return publish(open_engine(_loaded(config)))
+
+
+def report_url(config: str) -> str:
+    """The report below ``$APPORTION_RUNS_URL``, where somebody serves the folder of the run folders; else its file."""
+    report = _loaded(config).output / "report.html"
+    served = os.environ.get("APPORTION_RUNS_URL")
+    return f"{served.rstrip('/')}/{quote(report.parent.name)}/{report.name}" if served else report.absolute().as_uri()
 
 
 def _loaded(config: str) -> Config:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Work
@@ -28,6 +29,9 @@ CHAIN = (
 SHARDS = {"first": 3, "empty": 0, "left": 2, "right": 1, "last-one": 1}
 """Into how many shards a stage can be split; any other stage into two."""
 
+REPORT = "http://127.0.0.1:8000/run/report.html"
+QUARANTINED = (("chat-1", "no | score"), ("chat-2", "no text"))
+
 
 @dataclass(frozen=True)
 class WrittenDown:
@@ -42,6 +46,8 @@ class WrittenDown:
     limit_s: float | None = None
     error: type[ApportionError] = InputError
     hangs_s: float = 0.0
+    causes: tuple[tuple[str, str], ...] = ()
+    """What each shard of ``left`` puts into quarantine: session and cause."""
 
     def prepare(self, config: str) -> None:
         self._write(f"prepare {config}")
@@ -53,13 +59,22 @@ class WrittenDown:
     def time_limit_s(self, config: str, stage: str) -> float | None:
         return self.limit_s
 
-    def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, int]:
+    def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, Any]:
         self._write(f"run {stage} {shard}/{shards}")
-        return {"done": 1, "reused": 0, "quarantined": 0}
+        causes = [list(one) for one in self.causes if stage == "left"]
+        return {"done": 1, "reused": 0, "quarantined": len(causes), "causes": causes}
 
     def finish(self, config: str) -> dict[str, int]:
         self._write("finish")
         return {"quarantined": self.quarantined}
+
+    def report_url(self, config: str) -> str:
+        return REPORT
+
+    def told(self, session: str, stage: str, cause: str) -> None:
+        """What a team is told of a session in quarantine; the second one cannot be told."""
+        self._write(f"told {session} {stage} {cause}")
+        assert session != "chat-2"
 
     def lines(self) -> list[str]:
         """The calls made so far, in their order."""

@@ -3,6 +3,7 @@ import sys
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,14 +12,15 @@ pytest.importorskip("airflow", reason="needs the Airflow environment: `make test
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
+from airflow.serialization.serialized_objects import DagSerialization
 
-from apportion.dags.airflow_dag import build_dag
-from apportion.foundation.errors import StoppedError
+from apportion.dags.airflow_dag import build_dag, places
+from apportion.foundation.errors import InputError, StoppedError
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import run_locally
 from apportion.pipeline.execution.shards import MAX_SHARDS, BatchPendingError
 from apportion.pipeline.stages.registry import STAGES
-from tests.dags.chain import CHAIN, WrittenDown, assert_complete
+from tests.dags.chain import CHAIN, QUARANTINED, REPORT, WrittenDown, assert_complete
 from tests.dags.conftest import ROOT
 from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies
 
@@ -150,6 +152,53 @@ def test_quarantine_fails_the_run_unless_allowed(database: None, tmp_path: Path,
     run = build_dag(CHAIN, calls).test(run_conf={"config": "c.toml", "allow_quarantine": allowed})
     assert run.state == state
     assert calls.lines().count("finish") == 1
+
+
+def test_stages_go_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPORTION_POOLS", "llm=judges")
+    monkeypatch.setenv("APPORTION_QUEUES", "training=gpu, llm=net")
+    monkeypatch.setenv("APPORTION_LIMITS", "media=2")
+    dag = build_dag(places=places())
+    judge, align, features, split = (
+        dag.get_task(f"{stage}.run_shard") for stage in ("judge", "align", "features", "split")
+    )
+    assert (judge.pool, judge.queue, judge.max_active_tis_per_dag) == ("judges", "net", None)
+    assert (align.pool, align.queue) == ("default_pool", "gpu")
+    assert (features.queue, features.max_active_tis_per_dag) == ("default", 2)
+    assert (split.pool, split.queue, split.max_active_tis_per_dag) == ("default_pool", "default", None)
+
+
+def test_limit_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPORTION_LIMITS", "media=two")
+    with pytest.raises(InputError, match="APPORTION_LIMITS: media=two"):
+        places()
+
+
+def test_team_is_told_of_quarantine_and_its_error_fails_no_task(database: None, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", causes=QUARANTINED)
+    run = build_dag(CHAIN, calls, on_quarantine=calls.told).test(run_conf={"config": "c.toml", "shards": 1})
+    assert run.state == "success"
+    assert [line for line in calls.lines() if line.startswith("told")] == [
+        "told chat-1 left no | score",
+        "told chat-2 left no text",
+    ]
+
+
+def test_pages_lead_to_report_and_quarantined_sessions(database: None, tmp_path: Path) -> None:
+    calls = WrittenDown(tmp_path / "journal", causes=QUARANTINED)
+    dag = build_dag(CHAIN, calls)
+    run = dag.test(run_conf={"config": "c.toml", "shards": 1})
+    task = f"{run.dag_id}/runs/{run.run_id}/tasks".replace("+", "%2B").replace(":", "%3A")
+    assert _link(run, "finish", "link_report") == REPORT
+    assert _link(run, "left.run_shard", "link_quarantined", 0) == f"/dags/{task}/left.run_shard/mapped/0/xcom"
+    assert _link(run, "right.run_shard", "link_quarantined", 0) is None
+    kept = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert list(kept.get_task("left.run_shard").operator_extra_link_dict) == ["Quarantined"]
+    assert list(kept.get_task("finish").operator_extra_link_dict) == ["Report"]
+
+
+def _link(run: Any, task: str, key: str, index: int = -1) -> str | None:
+    return run.get_task_instance(task, map_index=index).xcom_pull(task, key=key, map_indexes=index)
 
 
 def test_real_run_leaves_the_artifacts_of_a_local_run(dag: DAG, database: None, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import run_locally
 from apportion.pipeline.execution.shards import BatchPendingError
 from apportion.pipeline.stages.registry import STAGES
-from tests.dags.chain import CHAIN, WrittenDown, assert_complete
+from tests.dags.chain import CHAIN, QUARANTINED, REPORT, WrittenDown, assert_complete
 from tests.dags.small_run import artifacts, write_config, write_corpus, write_replies
 
 pytestmark = pytest.mark.dags
@@ -145,6 +145,29 @@ def test_quarantine_fails_the_run_unless_allowed(tmp_path: Path) -> None:
     with pytest.raises(UnitError, match="3 units or sessions are in quarantine"):
         run("c.toml")
     assert run("c.toml", allow_quarantine=True) == {"quarantined": 3}
+
+
+@pytest.mark.parametrize("runner", [ThreadPoolTaskRunner(2), ProcessPoolTaskRunner(2)], ids=["threads", "processes"])
+def test_team_is_told_of_quarantine_and_pages_lead_to_what_was_left(
+    runner: ThreadPoolTaskRunner, tmp_path: Path
+) -> None:
+    calls = WrittenDown(tmp_path / "journal", causes=QUARANTINED)
+    build_flow(CHAIN, calls, runner, on_quarantine=calls.told)("c.toml", 1)
+    assert [line for line in calls.lines() if line.startswith("told")] == [
+        "told chat-1 left no | score",
+        "told chat-2 left no text",
+    ]
+    with get_client(sync_client=True) as client:
+        newest = {artifact.key: artifact.data for artifact in client.read_artifacts(limit=200)}
+    assert REPORT in newest["report"]
+    assert "| chat-1 | no \\| score |" in newest["quarantine-left-0"]
+    assert "quarantine-right-0" not in newest
+
+
+def test_shards_carry_what_their_stage_takes_as_a_tag(task_runs: list[TaskRun]) -> None:
+    tags = {run.name: run.tags for run in task_runs}
+    assert tags["judge.run_shard 0"] == ["llm"] and tags["align.run_shard 0"] == ["training"]
+    assert tags["features.run_shard 0"] == ["media"] and tags["split.run_shard 0"] == ["cpu"]
 
 
 def test_command_says_what_is_wrong_with_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
