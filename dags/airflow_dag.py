@@ -50,8 +50,8 @@ def build_dag(
 
     ``stages``: The stages, each after those it needs. ``calls``: Where the work is done. ``retries``: Further attempts
     after a task was lost (a killed worker, a full disk) or has taken too long; repeating a shard does no unit twice.
-    ``retry_delay``: Time before a further attempt. ``places``: By kind of stage (`calls.KINDS`), what Airflow is told of
-    its shards: ``pool``, ``queue``, ``max_active_tis_per_dag``. ``on_quarantine``: Called for each session that ends in
+    ``retry_delay``: Time before a further attempt. ``places``: By kind of stage (`calls.KINDS`), the ``pool``,
+    ``queue`` and ``max_active_tis_per_dag`` of its shards. ``on_quarantine``: Called for each session that ends in
     quarantine, by Airflow's ``on_success_callback``, whose errors are logged and fail no task.
     """
     places = places or {}

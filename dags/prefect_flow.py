@@ -59,8 +59,8 @@ def build_flow(
     run; by default a pool of processes, one a core. Threads would share torch's random numbers, and with them results
     would depend on what runs at the same time. ``retries``: Further attempts after a task was lost or has taken too
     long; repeating a shard does no unit twice. ``retry_delay_s``: Time before a further attempt.
-    ``on_quarantine``: Called for each session that ends in quarantine, by Prefect's ``on_completion`` hook, whose errors
-    are logged and fail no task. A shard carries the kind of its stage (`calls.KINDS`) as a tag, for Prefect's limits.
+    ``on_quarantine``: Called for each session that ends in quarantine, by Prefect's ``on_completion`` hook, whose
+    errors are logged and fail no task. A shard carries the kind of its stage (`calls.KINDS`) as a tag, for limits.
     """
     # The store knows what is done already; a second cache could only contradict it.
     options: dict[str, Any] = {"retries": retries, "retry_delay_seconds": retry_delay_s, "cache_policy": NO_CACHE}

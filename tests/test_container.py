@@ -1,4 +1,4 @@
-"""Dockerfile and compose.yaml, without a daemon: by a linter, by the schema, and the RUN lines in a root of their own."""
+"""Dockerfile and compose.yaml, without a daemon: by a linter, the schema, and the RUN lines in a root of their own."""
 
 import os
 import re
@@ -120,7 +120,12 @@ def test_run_lines_make_a_command_that_runs(tmp_path: Path) -> None:
     assert not lines, "the lines below are run by bash"
     runs = ["export PATH=/opt/apportion/bin:$PATH TORCH_INDEX=https://pypi.org/simple"]
     runs += [value for name, value in _instructions() if name == "RUN"]
-    runs += ["cd /", "apportion --help", "airflow version", "python -c 'import dask, psycopg, s3fs, apportion.dags.warm'"]
+    runs += [
+        "cd /",
+        "apportion --help",
+        "airflow version",
+        "python -c 'import dask, psycopg, s3fs, apportion.dags.warm'",
+    ]
     quoted = "'" + "\n".join(runs).replace("'", "'\\''") + "'"
     script = IN_A_ROOT.format(folder=folder, context=context, commands=quoted)
     ran = subprocess.run(["unshare", "--mount", "bash", "-c", script], capture_output=True, text=True, check=False)

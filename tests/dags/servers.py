@@ -36,7 +36,7 @@ rating = "satisfaction"
 
 [run]
 recorded = "{demo}/llm_replies.jsonl"
-skip_stages = ["features"]
+skip_stages = ["features", "verbalize"]
 
 [split]
 train = 0.5
@@ -81,7 +81,8 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def _of_session(leader: int) -> Iterator[int]:
+def of_session(leader: int) -> Iterator[int]:
+    """The processes of a session."""
     for folder in Path("/proc").iterdir():
         try:
             if folder.name.isdigit() and int((folder / "stat").read_text().rsplit(")", 1)[1].split()[3]) == leader:
@@ -100,7 +101,7 @@ def started(command: list[str], log: Path, environment: dict[str, str]) -> Itera
     try:
         yield server
     finally:
-        for process in [*_of_session(server.pid)]:
+        for process in [*of_session(server.pid)]:
             try:
                 os.kill(process, signal.SIGKILL)
             except ProcessLookupError:

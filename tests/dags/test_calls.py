@@ -10,7 +10,9 @@ from apportion.pipeline.execution import shards
 @pytest.mark.parametrize("given", ["gpu=a", "llm", "llm=", "=x"])
 def test_what_is_no_kind_or_no_value_is_named(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APPORTION_POOLS", f"media=films, {given}")
-    with pytest.raises(InputError, match=f"APPORTION_POOLS: {given}: allowed is KIND=VALUE, with KIND of llm, training"):
+    with pytest.raises(
+        InputError, match=f"APPORTION_POOLS: {given}: allowed is KIND=VALUE, with KIND of llm, training"
+    ):
         by_kind("APPORTION_POOLS")
 
 
