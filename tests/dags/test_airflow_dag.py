@@ -210,3 +210,11 @@ def test_real_run_leaves_the_artifacts_of_a_local_run(dag: DAG, database: None, 
     assert run.get_task_instance("finish").xcom_pull("finish")["quarantined"] == 0
     assert artifacts(tmp_path / "airflow") == artifacts(tmp_path / "local")
     assert (tmp_path / "airflow" / "report.html").is_file()
+
+
+def test_what_tasks_are_forked_from_has_imported_all_and_computed_nothing() -> None:
+    """Python's fork server passes over an import that fails, so that nobody would see it but by the time it takes."""
+    seen = "'torch._dynamo' in sys.modules, sys.modules['torch'].cuda.is_initialized()"
+    code = f"import sys, apportion.dags.warm; print({seen})"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert ran.stdout.strip() == "True False"
