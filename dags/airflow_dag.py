@@ -120,7 +120,7 @@ def _stage_tasks(
 
     def tell(context: Any) -> None:
         ti = context["ti"]
-        for session, cause in ti.xcom_pull(task_ids=ti.task_id, map_indexes=ti.map_index)["causes"]:
+        for session, cause in ti.xcom_pull(task_ids=ti.task_id, map_indexes=ti.map_index).get("causes", ()):
             on_quarantine(session, stage.name, cause)
 
     @task(task_id="run_shard", on_success_callback=[tell] if on_quarantine else None, **place)

@@ -33,7 +33,7 @@ class ShardCalls(Protocol):
         """Seconds after which a shard of a stage hangs and is ended; None where that cannot be said."""
 
     def run_shard(self, config: str, stage: str, shard: int, shards: int) -> dict[str, Any]:
-        """Run one shard and count its units by what became of them; ``causes`` are those of the quarantined ones.
+        """Run one shard and count its units by what became of them; ``causes``, if any, say why others are quarantined.
 
         Raises StoppedError: A limit that a person has set ended it; where that is not ``same_again``, trying again
         changes nothing.

@@ -83,7 +83,7 @@ def build_flow(
         return counts
 
     def tell(task: Any, run: Any, state: State[Any]) -> None:
-        for session, cause in state.result()["causes"]:
+        for session, cause in state.result().get("causes", ()):
             on_quarantine(session, run.name.partition(".")[0], cause)
 
     list_shards = task(name="list_shards", task_run_name="{stage}.list_shards", **options)(list_with_limit)

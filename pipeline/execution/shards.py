@@ -89,7 +89,7 @@ def time_limit_s(config: str, stage: str) -> float | None:
 def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, Any]:
     """Run one shard; returns how many units were done, reused, failed and blocked. Safe to repeat.
 
-    ``causes`` holds the session (or "corpus") and the cause of each failure.
+    Where there are failures, ``causes`` holds the session (or "corpus") and the cause of each.
 
     Raises StoppedError: A limit that a person has set ended it, so that nothing should be built on what is there;
     `BatchPendingError` where the next attempt goes on.
@@ -106,12 +106,12 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, Any
         raise (BatchPendingError if goes_on else StoppedError)(stopped)
     counts = Counter(outcome.status for outcome in outcomes)
     quarantined = [outcome for outcome in outcomes if outcome.status in ("failed", "blocked")]
+    causes = [[outcome.unit.session_id or str(outcome.unit), outcome.cause] for outcome in quarantined]
     return {
         "done": counts["done"],
         "reused": counts["reused"],
         "quarantined": len(quarantined),
-        "causes": [[outcome.unit.session_id or str(outcome.unit), outcome.cause] for outcome in quarantined],
-    }
+    } | ({"causes": causes} if causes else {})
 
 
 def finish(config: str) -> dict[str, int]:

@@ -21,7 +21,7 @@ from apportion.pipeline.execution.shards import (
 )
 from tests.behaviour.command import config
 from tests.behaviour.small import write_small_corpus
-from tests.llm_client.openai_server import OpenAIServer, serving
+from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.pipeline.execution.test_time_limit import FakeEngine
 from tests.pipeline.llm_run import good
 from tests.pipeline.stages.planned import BY_NAME, plan
@@ -120,6 +120,14 @@ def test_a_shard_that_takes_too_long_ends_between_two_sessions_and_the_next_atte
             assert stopped.value.same_again
         assert run_shard(path, "judge", 0, 16) == {"done": 1, "reused": 3, "quarantined": 0}
     assert len({json.dumps(body) for body in server.requests}) == len(server.requests) == 4
+
+
+def test_a_shard_tells_which_sessions_failed_and_why(tmp_path):
+    write_small_corpus(tmp_path / "corpus", sessions=2)
+    with serving(OpenAIServer(answer=lambda body: completion("no turns"))) as server:
+        counts = run_shard(str(config(tmp_path, TEXT.format(60, server.url, 1))), "judge", 0, 1)
+    assert counts["quarantined"] == 2 and {session for session, _ in counts["causes"]} == {"s00", "s01"}
+    assert all("reply" in cause for _, cause in counts["causes"])
 
 
 def test_what_somebody_has_to_raise_is_told_before_what_goes_on_by_itself():
