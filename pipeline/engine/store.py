@@ -88,10 +88,11 @@ class Artifact:
 
 
 class Store:
-    """Artifacts under one folder, addressed by stage and key."""
+    """Artifacts under one folder, addressed by stage and key; those of the store ``beside`` are only read."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, beside: Path | None = None) -> None:
         self.root = root
+        self._beside = None if beside is None else Store(beside)
         self._verified: dict[str, Artifact] = {}
 
     def folder(self, stage: str, key: str) -> Path:
@@ -105,6 +106,8 @@ class Store:
         """
         if key not in self._verified:
             artifact = _intact(self.folder(stage, key))
+            if artifact is None and self._beside is not None:
+                artifact = self._beside.find(stage, key)
             if artifact is None:
                 return None
             self._verified[key] = artifact
