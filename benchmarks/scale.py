@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import math
 import os
 import random
 import resource
@@ -113,8 +112,8 @@ def memory() -> Iterator[dict[str, float]]:
         thread.join()
 
 
-def runner_ms(config: Path) -> float:
-    """Milliseconds that the runner takes for a session and stage beside the stage's own work."""
+def runner_ms(config: Path) -> tuple[float, float]:
+    """Milliseconds, and those of the processor alone, that the runner takes for a session and stage beside its work."""
     from apportion.pipeline.assembly import open_engine
     from apportion.pipeline.config import load_config
     from apportion.pipeline.engine.plan import Plan
@@ -123,76 +122,67 @@ def runner_ms(config: Path) -> float:
     table = {"turns": pa.table({"turn": range(160), "value": [0.5] * 160})}
     names = [f"nothing{number}" for number in range(STAGES)]
     stages = [
-        Stage(name, lambda *given: Outputs(table), names[max(0, i - 1) : i], "session") for i, name in enumerate(names)
+        Stage(name, lambda *given: Outputs(table), tuple(names[max(0, i - 1) : i]), "session")
+        for i, name in enumerate(names)
     ]
     opened = open_engine(load_config(config))
     with tempfile.TemporaryDirectory(dir=config.parent) as folder:
         own = opened.config.model_copy(update={"output": Path(folder)})
         engine = replace(opened, config=own, plan=Plan(Stages.of(*stages), own, opened.sessions))
         engine.begin(names)
-        begun, units = time.perf_counter(), 0
+        begun, cpu, units = time.perf_counter(), time.process_time(), 0
         for stage in stages:
             for unit in engine.plan.units[stage.name]:
                 outcome = engine.run(stage, unit, lambda *told: None)
                 assert outcome.status == "done", outcome
                 units += 1
-        return (time.perf_counter() - begun) / units * 1e3
+        return (time.perf_counter() - begun) / units * 1e3, (time.process_time() - cpu) / units * 1e3
+
+
+def carried_out(config: Path, kind: str, source: Path, chain: str, *options: str) -> dict[str, Any]:
+    """Import ``source`` and run ``chain`` on it: seconds, those of the processor, and the memory of the run."""
+    corpus, run = config.with_name("corpus"), config.with_name("run")
+    config.write_text(f'corpus = "{corpus}"\noutput = "{run}"\n{chain}')
+    import_s, _ = timed(["import", kind, str(source), str(corpus), *options])
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with memory() as peaks:
+        run_s, peak_mib = timed(["run", str(config)])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"import_s": import_s, "run_s": run_s, "cpu_s": round(cpu_s), "peak_mib": round(peak_mib), **peaks}
 
 
 def measure(work: Path, sessions: int, turns: int) -> float:
-    """Everything about so many sessions; the seconds from import to report."""
+    """Everything about so many sessions; the seconds of the processor that the run took."""
     from apportion.pipeline.execution.status import run_status
 
     work.mkdir(parents=True)
-    chats, corpus, config = work / "chats.jsonl", work / "corpus", work / "config.toml"
+    chats, config = work / "chats.jsonl", work / "config.toml"
     write_synthetic(chats, sessions, turns)
-    told: dict[str, Any] = {"sessions": sessions, "turns": turns}
+    told: dict[str, Any] = {"sessions": sessions, "turns": turns, "load": round(os.getloadavg()[0], 1)}
     with serving(OpenAIServer(answer=judged)) as server:
-        config.write_text(f'corpus = "{corpus}"\noutput = "{work / "run"}"\n{JUDGED.format(url=server.url)}')
-        imported, _ = timed(["import", "chat", str(chats), str(corpus), "-o", "low=1", "-o", "high=5"])
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with memory() as peaks:
-            ran, _ = timed(["run", str(config)])
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        asked = server.answered
+        found = carried_out(config, "chat", chats, JUDGED.format(url=server.url), "-o", "low=1", "-o", "high=5")
         first = run_status(work / "run", work / "run" / "llm_cache.sqlite").stages
         again, _ = timed(["run", str(config)])
-    status, _ = timed(["status", str(config)])
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    took = {s.stage: round(s.seconds, 1) for s in first}
-    tell(
-        "import to report",
-        imported + ran,
-        "s",
-        **told,
-        import_s=round(imported, 1),
-        cpu_s=round(cpu_s),
-        **peaks,
-        load=[round(x, 1) for x in os.getloadavg()],
-        requests=asked,
-        work_s=took,
-    )
+        whole, work_s = found["import_s"] + found["run_s"], {stage.stage: round(stage.seconds, 1) for stage in first}
+        tell("import to report", whole, "s", **told, **found, requests=server.answered, work_s=work_s)
     tell("the same again", again, "s", **told)
-    tell("status", status, "s", **told)
-    tell("the runner's own", runner_ms(config), "ms a session and stage", **told)
-    return imported + ran
+    tell("status", timed(["status", str(config)])[0], "s", **told)
+    own_ms, own_cpu_ms = runner_ms(config)
+    tell("the runner's own", own_ms, "ms a session and stage", cpu_ms=round(own_cpu_ms, 2), **told)
+    return float(found["cpu_s"])
 
 
 def chain(folder: Path, source: Path, arguments: argparse.Namespace) -> None:
     """The default chain over chats in USS's format, or the one whose encoder is trained."""
     folder.mkdir()
-    corpus, run, config = (folder / name for name in ("corpus", "run", "config"))
-    seconds, _ = timed(["import", "uss", str(source), str(corpus)])
-    tell("import uss", seconds, "s", source=source.name)
     if arguments.import_only:
+        seconds, _ = timed(["import", "uss", str(source), str(folder / "corpus")])
+        tell("import uss", seconds, "s", source=source.name)
         return
-    config.write_text(f'corpus = "{corpus}"\noutput = "{run}"\n{TRAINED if arguments.trained else DEFAULT}')
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds, peak = timed(["run", str(config)])
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = carried_out(folder / "config", "uss", source, TRAINED if arguments.trained else DEFAULT)
     name = "text chain, encoder trained" if arguments.trained else f"default chain, {source.name}"
-    tell(name, seconds, "s", cpu_s=round(cpu), peak_mib=round(peak))
+    tell(name, found["run_s"], "s", cpu_s=found["cpu_s"], peak_mib=found["peak_mib"])
 
 
 if __name__ == "__main__":
@@ -210,9 +200,9 @@ if __name__ == "__main__":
             sizes = [int(size) for size in chosen.source]
             took = [measure(work / str(size), size, chosen.turns) for size in sizes]
             for n in range(1, len(sizes)):
-                # What 2 x as many cost, where the sizes are not quite doubled.
-                rate = math.log(took[n] / took[n - 1]) / math.log(sizes[n] / sizes[n - 1])
-                tell(f"{sizes[n]} beside {sizes[n - 1]}", 2**rate, "x a doubling")
+                tell(
+                    f"{sizes[n]} beside {sizes[n - 1]}", took[n] / took[n - 1], "x the CPU", by=sizes[n] / sizes[n - 1]
+                )
         else:
             sources = [Path(chosen.source[0])]
             if chosen.chats:

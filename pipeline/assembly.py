@@ -80,6 +80,7 @@ def assemble(config: Config) -> Engine:
         sessions=intake.sessions,
         plan=Plan(stages, rated, intake.sessions, LeftOut(stages, rated, intake.sessions)),
         make_tools=partial(_asker, rated),
+        beside=None if frozen is None else frozen.folder / "store",
         facts={
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],

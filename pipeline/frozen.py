@@ -38,15 +38,9 @@ MODELLED = "train-reward"
 STANDS = ("evaluate", "align", "slices", "audit", "stability")
 """Those that judge or use what was learned, which the run has done."""
 FREE = (
-    "notes",
-    "run.limit",
-    "run.last_stage",
-    "run.skip_stages",
-    "run.sessions",
-    "align",
-    "evaluate",
-    "decompose.audit",
-)
+    "notes", "run.limit", "run.last_stage", "run.skip_stages", "run.sessions", "align", "evaluate", "decompose.audit",
+    "frozen",
+)  # fmt: skip
 """Settings, and sections of them, that nothing frozen rests on."""
 NEW = "test"
 """The split of new sessions: nothing has learned from them."""
@@ -172,10 +166,8 @@ class FrozenRun:
                 f"decompose: {listed(lacking)}: learned by a network that no run keeps, so that new sessions cannot be "
                 "judged by it. Leave it out of both configurations; its reward model is kept: `apportion score CORPUS`."
             )
-        if not self.has_models:
-            return
         for name in (f"{MODELS}/{name}-seed{seed}" for name in trained_models(config) for seed in seeds):
-            if not any(file.startswith(f"{name}/") for file in self.record["files"]):
+            if self.has_models and not any(file.startswith(f"{name}/") for file in self.record["files"]):
                 raise InputError(
                     f"{self.folder}: no {name}: a model that reads whole dialogues is not kept. Leave its method out."
                 )
@@ -192,7 +184,7 @@ def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any], within: str =
     found = []
     for name in sorted(ours.keys() | theirs.keys()):
         key, a, b = f"{within}{name}", ours.get(name), theirs.get(name)
-        if a == b or key in FREE or key == "frozen":
+        if a == b or key in FREE:
             continue
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += _differing(a, b, f"{key}.")
@@ -293,10 +285,9 @@ def fitted(run: FrozenRun, inputs: Inputs, config: Config, work: Work) -> Output
     fix_threads(config)
     name, seed = name_of(inputs.unit), seed_of(inputs.unit)
     alone, episodes = _of_new(run, inputs, config)
-    sources = (
-        run.table("sources.parquet", method=name, seed=seed) if (run.folder / "sources.parquet").is_file() else None
-    )
-    weighed = {} if sources is None or not sources.num_rows else {"sources": sources}
+    kept = "sources.parquet" in run.record["files"]
+    sources = run.table("sources.parquet", method=name, seed=seed) if kept else ()
+    weighed = {"sources": sources} if len(sources) else {}
     if not any(episode.target_turns for episode in episodes.all):
         return Outputs({"judgements": REWARDS.arrow.empty_table(), **weighed})
     data = TrainingData(
@@ -356,11 +347,9 @@ def scored(run: FrozenRun, inputs: Inputs, config: Config, work: Work) -> Output
         encoded = read_turns(episodes.all, alone.table("embed", "embeddings"), config.train_reward)
         values = score_turns(model, Dataset(encoded.history_windows, encoded.inputs))
         tables.append(turn_values(encoded.history_windows, values._asdict(), name, seed))
-    curve = run.table("histories.parquet", stage="train-reward", method=name, seed=seed)
-    curve = curve.select(["step", "metric", "value"])
-    return Outputs(
-        {"scores": _in_order(tables), "history": curve}, {"training": {"score_offset": model.config.score_offset}}
-    )
+    curve = run.table("histories.parquet", stage=MODELLED, method=name, seed=seed).select(["step", "metric", "value"])
+    training = {"training": {"score_offset": model.config.score_offset}}
+    return Outputs({"scores": _in_order(tables), "history": curve}, training)
 
 
 def _kept_rows(run: FrozenRun, name: str, inputs: Inputs) -> pa.Table:

@@ -149,8 +149,8 @@ class LinearWorth:
     def from_json(cls, told: Mapping[str, Any]) -> LinearWorth:
         """What `to_json` gave, to the bit."""
         scale = [math.inf if value is None else value for value in told["scale"]]
-        lists = (np.array(of, dtype=np.float64) for of in (told["centre"], scale, told["mean"], told["weights"]))
-        return cls(*lists, bias=float(told["bias"]))
+        lists = {name: np.array(told[name], dtype=np.float64) for name in ("centre", "mean", "weights")}
+        return cls(scale=np.array(scale, dtype=np.float64), bias=float(told["bias"]), **lists)
 
 
 @dataclass(frozen=True, eq=False)

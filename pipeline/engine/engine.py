@@ -70,10 +70,11 @@ class Engine:
     facts: Mapping[str, Callable[[Engine], Any]] = field(default_factory=dict)
     looks_only: bool = False
     """Whether nothing may be written: not even the hash of a recording, for the next time."""
+    beside: Path | None = None
+    """The store of another run, whose finished work counts, too."""
 
     def __post_init__(self) -> None:
-        frozen = self.config.frozen
-        self.store = Store(self.config.store, None if frozen is None else frozen / "store")
+        self.store = Store(self.config.store, self.beside)
         self.activity = Activity(self.config.store)
         self._hashes = InputHashes(self.corpus.root, self.config.store, remembers=not self.looks_only)
         self._keys: dict[tuple[str, Unit], str] = {}

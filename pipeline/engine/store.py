@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import hashlib
 import json
@@ -210,7 +209,7 @@ class InputHashes:
             language = [session.language] if "language" in reads and is_foreign(session.language) else []
             empty = {part for part in ("backgrounds", "events") if not getattr(session, part)}
             reads = [part for part in reads if part != "language" and part not in empty]
-            parts: list[list[Any]] = [[_plain(value) for value in getattr(session, part)] for part in reads]
+            parts: list[list[Any]] = [[vars(value) for value in getattr(session, part)] for part in reads]
             if "media" in reads:
                 parts.append([self.file(self._recording(media)) for media in session.media])
             # Of English sessions it is that of the time before languages counted.
@@ -242,6 +241,3 @@ class InputHashes:
     def _recording(self, media: Media) -> Path:
         return self.root / media.path
 
-
-def _plain(value: Any) -> dict[str, Any]:
-    return dataclasses.asdict(value)
