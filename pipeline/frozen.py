@@ -23,8 +23,8 @@ from apportion.pipeline.chosen_model import MODELS
 from apportion.pipeline.config import Config, shown_config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Outputs, Stage, Stages, Work
 from apportion.pipeline.engine.store import InputHashes
-from apportion.pipeline.results.run_folder import CHOSEN_SESSIONS, FITTED, HASHES, RUBRIC, read_record
-from apportion.pipeline.stages.shared import CHOSEN, name_of, seed_of
+from apportion.pipeline.results.run_folder import CHOSEN, CHOSEN_SESSIONS, FITTED, HASHES, RUBRIC, read_record
+from apportion.pipeline.stages.shared import name_of, seed_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

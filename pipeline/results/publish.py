@@ -27,6 +27,7 @@ from apportion.pipeline.engine.training_curves import training_curves
 from apportion.pipeline.results.model_agreement import card_section
 from apportion.pipeline.results.models import models_of
 from apportion.pipeline.results.run_folder import (
+    CHOSEN,
     CHOSEN_SESSIONS,
     FITTED,
     HASHES,
@@ -36,7 +37,6 @@ from apportion.pipeline.results.run_folder import (
     remember_corpus,
     session_file_name,
 )
-from apportion.pipeline.stages.shared import CHOSEN
 from apportion.reward_model.checkpoint import CARD
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
