@@ -285,8 +285,8 @@ def fitted(run: FrozenRun, inputs: Inputs, config: Config, work: Work) -> Output
     fix_threads(config)
     name, seed = name_of(inputs.unit), seed_of(inputs.unit)
     alone, episodes = _of_new(run, inputs, config)
-    kept = "sources.parquet" in run.record["files"]
-    sources = run.table("sources.parquet", method=name, seed=seed) if kept else ()
+    mixes = "sources.parquet" in run.record["files"]
+    sources = run.table("sources.parquet", method=name, seed=seed) if mixes else ()
     weighed = {"sources": sources} if len(sources) else {}
     if not any(episode.target_turns for episode in episodes.all):
         return Outputs({"judgements": REWARDS.arrow.empty_table(), **weighed})
