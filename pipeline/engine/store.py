@@ -240,4 +240,3 @@ class InputHashes:
 
     def _recording(self, media: Media) -> Path:
         return self.root / media.path
-
