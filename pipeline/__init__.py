@@ -9,6 +9,7 @@ From the ground up:
 - `stages/`: the declared stages, a file a group; `stages/registry.py` lists them.
 - `results/`: the run folder, written and read, and files made of it for other programs.
 - `error_slices/`: kinds of turns that cost something, found in a finished run.
+- `frozen`: new sessions by what a finished run learned.
 - `assembly`: the engine of one configuration.
 - `llm_requests/`: the language model's part of a run: prices, previews, batches, recordings.
 - `preflight`: what is checked before any work; `doctor`: what this machine has.

@@ -19,11 +19,13 @@ from apportion.pipeline.engine.plan import LeftOut, Plan
 from apportion.pipeline.engine.provenance import (
     has_unmeasured_face,
     has_video,
+    lineage,
     package_versions,
     quarantine_rows,
     recording_notes,
     unfinished_curves,
 )
+from apportion.pipeline.frozen import FrozenRun, frozen_stages
 from apportion.pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -64,6 +66,10 @@ def assemble(config: Config) -> Engine:
     """Check the corpus and build the engine; raises InputError where nothing can be done."""
     intake = take_in(config)
     rated = config.model_copy(update={"rating": intake.rating})
+    stages, frozen = STAGES, FrozenRun.open(rated)
+    if frozen is not None:
+        stages = frozen_stages(STAGES, frozen)
+        rated = rated.model_copy(update={"notes": (frozen.note(intake.sessions), *rated.notes)})
     intake_rows = [
         {"stage": "check", "session_id": p.session_id, "unit": p.session_id, "status": "failed", "cause": str(p)}
         for p in intake.problems
@@ -72,8 +78,9 @@ def assemble(config: Config) -> Engine:
         config=rated,
         corpus=intake.corpus,
         sessions=intake.sessions,
-        plan=Plan(STAGES, rated, intake.sessions, LeftOut(STAGES, rated, intake.sessions)),
+        plan=Plan(stages, rated, intake.sessions, LeftOut(stages, rated, intake.sessions)),
         make_tools=partial(_asker, rated),
+        beside=None if frozen is None else frozen.folder / "store",
         facts={
             "versions": lambda engine: package_versions(),
             "quarantine": lambda engine: [*intake_rows, *quarantine_rows(engine)],
@@ -81,6 +88,7 @@ def assemble(config: Config) -> Engine:
             "recordings": recording_notes,
             "left_out": lambda engine: dict(engine.plan.left_out),
             "unfinished": unfinished_curves,
+            "lineage": lineage,
         },
     )
 

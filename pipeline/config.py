@@ -122,6 +122,11 @@ class Config(Settings):
 
     corpus: Path = Field(description="the corpus folder, made by `apportion import`")
     output: Path = Field(Path("runs/default"), description="the run folder; its store/ keeps finished work")
+    frozen: Path | None = Field(
+        None,
+        description="the folder of a finished run by whose splits, fitted methods, projections and reward models new "
+        "sessions are judged; nothing is learned",
+    )
     rating: str | None = Field(None, description="which rating to decompose; needed where a corpus has several")
     preset: PresetName | None = Field(
         None,
@@ -339,14 +344,18 @@ def _anchored(config: Config, base: Path) -> Config:
     paths = ("recorded", "record", "llm_cache", "prices", "tensorboard")
     run = {name: found_from(base, path) for name in paths if (path := getattr(config.run, name)) is not None}
     places = {"corpus": found_from(base, config.corpus), "output": found_from(base, config.output)}
+    if config.frozen is not None:
+        places["frozen"] = found_from(base, config.frozen)
     return config.changed("run", **run).model_copy(update=places)
 
 
 def shown_config(config: Config) -> dict[str, Any]:
     """The configuration without paths and worker counts, which say nothing about the results."""
-    shown: dict[str, Any] = json.loads(config.model_dump_json(exclude={"corpus", "output", *SECTIONS}))
+    shown: dict[str, Any] = json.loads(config.model_dump_json(exclude={"corpus", "output", "frozen", *SECTIONS}))
     shown |= {name: getattr(config, name).shown() for name in SECTIONS}
     shown["features"] = _shown_features(config.features)
+    if config.frozen is not None:
+        shown["frozen"] = config.frozen.name
     chosen = {"last_stage": config.run.last_stage, "skip_stages": list(config.run.skip_stages)}
     if config.run.sessions is not None:
         chosen["sessions"] = list(config.run.sessions)

@@ -4,5 +4,6 @@ From the ground up: `objectives` (what learns, how rewards follow from what it p
 mixes one with local values) and `rudder`, `local_values` (what a judging method says of
 each turn, in units of the returns), `trained_network` (what a corpus gives, and an objective trained on it), `stacked`
 (the opinions that a run has, mixed), `predicted_reaction`, `fit` (a method's rewards for a corpus, or a reward model
-trained directly), `gold` (what tells whether a policy has gained).
+trained directly), `frozen` (other sessions judged by a finished fit),
+`gold` (what tells whether a policy has gained).
 """

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from apportion.corpus.session import EpisodeKey
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.ensembling.component import Component, trust_in, turn_opinions
 from apportion.decompose.ensembling.student import PEOPLE, Lesson, student_source
@@ -14,10 +15,11 @@ from apportion.decompose.method import BlendedMethod, StackedMethod, StudentMeth
 from apportion.decompose.methods import METHODS, find_method
 from apportion.decompose.prompt_building.prompt import shows_score, tells_quality
 from apportion.decompose.reactions.extract import Reactions, arrange
-from apportion.decompose.reactions.model import FittedReactionModel, learn
+from apportion.decompose.reactions.model import FittedReactionModel, LinearWorth, learn
 from apportion.decompose.reactions.pretrained import FeatureVersionError, Prior
 from apportion.decompose.reactions.transfer import opinions, prior_for
 from apportion.decompose.settings_key import configured
+from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 
 OF_REPLIES = frozenset({"sentiment", "sentiment-raw", "affect", "affect-raw", "intensity", "intensity-raw"})
@@ -71,8 +73,9 @@ def pretrained_component(name: str, prior: Prior, reactions: Reactions) -> Compo
 def _reaction(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component:
     """What this corpus's scores tell of the replies; unknown where nobody replied."""
     model = learn(reactions, data.episodes.sessions("train"), config.settings.reaction)
-    values = np.where(reactions.replied, model.values(reactions), np.nan)
-    return Component("reaction", reactions.by_episode(values), model, reads_replies=True)
+    return Component(
+        "reaction", worth_of("reaction", model.worth, reactions), model, reads_replies=True, worth=model.worth
+    )
 
 
 def _prior(reactions: Reactions, data: TrainingData, config: TrainingConfig) -> Component | None:
@@ -97,12 +100,22 @@ def _behaviour(reactions: Reactions, data: TrainingData, config: TrainingConfig)
     """What this corpus's scores tell of face and voice alone; unknown where nothing was measured."""
     if not reactions.behaviour.shape[1]:
         return None
+    model = learn(_behaviour_alone(reactions), data.episodes.sessions("train"), config.settings.reaction)
+    values = worth_of("behaviour", model.worth, reactions)
+    return Component("behaviour", values, model, reads_replies=True, worth=model.worth)
+
+
+def _behaviour_alone(reactions: Reactions) -> Reactions:
     nothing = np.zeros((len(reactions.behaviour), 1))
-    alone = replace(reactions, embeddings=nothing, cues=nothing)
-    model = learn(alone, data.episodes.sessions("train"), config.settings.reaction)
-    measured = np.isfinite(reactions.behaviour).any(axis=1)
-    values = reactions.by_episode(np.where(measured, model.values(alone), np.nan))
-    return Component("behaviour", values, model, reads_replies=True)
+    return replace(reactions, embeddings=nothing, cues=nothing)
+
+
+def worth_of(name: str, worth: LinearWorth, reactions: Reactions) -> dict[EpisodeKey, Floats]:
+    """What a source that this corpus taught says of each episode's turns [shape=(T,)]; NaN where it sees nothing."""
+    if name == "behaviour":
+        measured = np.isfinite(reactions.behaviour).any(axis=1)
+        return reactions.by_episode(np.where(measured, worth.values(_behaviour_alone(reactions)), np.nan))
+    return reactions.by_episode(np.where(reactions.replied, worth.values(reactions), np.nan))
 
 
 def _judged(name: str, data: TrainingData, config: TrainingConfig) -> Component | None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.decompose.reactions.model import ReactionModel
+from apportion.decompose.reactions.model import LinearWorth, ReactionModel
 from apportion.foundation.arrays import Floats, Null, filled
 from apportion.reward_model.learning.dataset import row_places
 
@@ -25,6 +25,7 @@ class Component:
     of quality. ``shown_score``: values were made with the score in sight. ``trust``, from 0 to 1: how far values that
     need no score are believed beside others before any score is seen (`trust_in`). ``labels`` [shape=(T,)] are what
     people said of the turns that taught it, NaN for nothing; values of these episodes come from all other sessions'.
+    ``worth`` is by what sessions other than those that taught it are judged, where this corpus taught it.
     ``lacking`` is why a source that was looked for has no value of any turn.
 
     >>> one = Component("llm", {("s1", "ann", "bob", "liking"): np.array([1.0, math.nan])})
@@ -40,6 +41,7 @@ class Component:
     trust: float = 0.0
     labels: Mapping[EpisodeKey, Floats] = field(default_factory=dict)
     lacking: str | None = None
+    worth: LinearWorth | None = None
 
     def knows(self, key: EpisodeKey) -> bool:
         """Whether it has a value for any turn of this episode."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -84,6 +85,19 @@ class StackingWeights:
             ends.append((low and min(low, float(weight)), high and max(high, float(weight))))
         rows = zip(self.sources, taken, ends, self.predicted, self.whys, strict=True)
         return tuple(ComponentWeight(name, float(w), low, high, of, why) for name, w, (low, high), of, why in rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `of` rests on, as plain JSON values: the first rows, and whether people's labels taught a source."""
+        rows = {"settled": self.settled[:1], "agreed": self.agreed[:1]}
+        rows["labelled"] = np.stack([self.labelled[0], self.labelled.any(axis=0)])
+        rows |= {name: getattr(self, name) for name in ("free", "trust", "goes")}
+        return {"sources": list(self.sources), **{name: values.tolist() for name, values in rows.items()}}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> StackingWeights:
+        """By which `of` gives what it gave; the figures and reasons are not kept."""
+        arrays = {name: np.array(values) for name, values in told.items() if name != "sources"}
+        return cls(tuple(told["sources"]), (), (), **arrays)
 
     def _drawn(self, known: Sequence[bool], rows: slice) -> Floats:
         there = np.array(known, dtype=np.float64)
@@ -283,6 +297,7 @@ def mix(
         judged_turns(method, seed, episodes.all, values),
         pa.Table.from_pylist(figures, schema=HISTORY.arrow),
         _table(method, seed, weighing.weights),
+        {"weights": weighing.to_json(), "worths": {s.name: s.worth.to_json() for s in sources if s.worth is not None}},
     )
 
 

@@ -108,12 +108,49 @@ class FittedReactionModel(NamedTuple):
     """What a fit on a corpus gives.
 
     ``judgements`` (REWARDS schema) have ``raw_reward``; ``history`` (HISTORY schema) a metric's value at each step;
-    ``sources`` (SOURCES schema) what a mix gave each of its sources.
+    ``sources`` (SOURCES schema) what a mix gave each of its sources; ``learnt`` is what was learnt, as JSON, by which
+    other sessions can be judged (`apportion.decompose.corpus_methods.frozen`).
     """
 
     judgements: pa.Table
     history: pa.Table
     sources: pa.Table | None = None
+    learnt: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LinearWorth:
+    """A reaction with the numbers x [shape=(F,)] is worth ((x - centre) / scale - mean) . weights + bias."""
+
+    centre: Floats
+    scale: Floats
+    mean: Floats
+    weights: Floats
+    bias: float = 0.0
+
+    def values(self, reactions: Reactions) -> Floats:
+        """The worth of every turn [shape=(N,)]; raises UnitError where turns have more or fewer numbers than taught."""
+        features = _features(reactions)
+        if features.shape[1] != len(self.centre):
+            raise UnitError(
+                f"reactions of {features.shape[1]} numbers a turn, and {len(self.centre)} taught what they are worth: "
+                "other measurements of recordings than there were. Leave `frozen` out, so that all is learnt anew."
+            )
+        worth: Floats = (_standardised(features, self.centre, self.scale) - self.mean) @ self.weights
+        return worth + self.bias if self.bias else worth
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values, which has no number for what is infinite."""
+        lists = {name: getattr(self, name).tolist() for name in ("centre", "mean", "weights")}
+        scale = [None if math.isinf(value) else value for value in self.scale.tolist()]
+        return {**lists, "scale": scale, "bias": self.bias}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> LinearWorth:
+        """What `to_json` gave, to the bit."""
+        scale = [math.inf if value is None else value for value in told["scale"]]
+        lists = {name: np.array(told[name], dtype=np.float64) for name in ("centre", "mean", "weights")}
+        return cls(scale=np.array(scale, dtype=np.float64), bias=float(told["bias"]), **lists)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +173,10 @@ class ReactionModel:
     settled: Floats
     likely: Floats
 
-    def values(self, reactions: Reactions) -> Floats:
-        """The worth of every turn in units of the score [shape=(N,)]."""
-        return self.ridge.values(standardised_features(reactions, self.centre, self.scale))
+    @property
+    def worth(self) -> LinearWorth:
+        """What a reaction is worth, in units of the score."""
+        return LinearWorth(self.centre, self.scale, self.ridge.mean, self.ridge.weights)
 
 
 def fit_reactions(
@@ -167,10 +205,11 @@ def fit_reactions(
     reactions = arrange(table, episodes.all, features)
     model = learn(reactions, episodes.sessions("train"), settings)
     judged = judged_turns(
-        method, seed, reactions.episodes, np.where(reactions.replied, model.values(reactions), np.nan)
+        method, seed, reactions.episodes, np.where(reactions.replied, model.worth.values(reactions), np.nan)
     )
     steps = [{"step": i, "metric": "leave-one-out loss", "value": loss} for i, loss in enumerate(model.losses, 1)]
-    return FittedReactionModel(judged, pa.Table.from_pylist(steps, schema=HISTORY.arrow))
+    history = pa.Table.from_pylist(steps, schema=HISTORY.arrow)
+    return FittedReactionModel(judged, history, learnt={"worth": model.worth.to_json()})
 
 
 def judged_turns(method: str, seed: int, episodes: Sequence[Episode], values: Floats) -> pa.Table:
@@ -251,7 +290,9 @@ def _means(features: Floats) -> Floats:
 def _standardised(features: Floats, centre: Floats, scale: Floats) -> Floats:
     """What was not measured counts as the mean."""
     known: Floats = np.where(np.isnan(features), centre, features)
-    return (known - centre) / scale
+    known -= centre  # In place: of a large corpus a copy is a gigabyte.
+    known /= scale
+    return known
 
 
 def _scale(features: Floats, width: int) -> Floats:

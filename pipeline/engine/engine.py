@@ -70,9 +70,11 @@ class Engine:
     facts: Mapping[str, Callable[[Engine], Any]] = field(default_factory=dict)
     looks_only: bool = False
     """Whether nothing may be written: not even the hash of a recording, for the next time."""
+    beside: Path | None = None
+    """The store of another run, whose finished work counts, too."""
 
     def __post_init__(self) -> None:
-        self.store = Store(self.config.store)
+        self.store = Store(self.config.store, self.beside)
         self.activity = Activity(self.config.store)
         self._hashes = InputHashes(self.corpus.root, self.config.store, remembers=not self.looks_only)
         self._keys: dict[tuple[str, Unit], str] = {}
@@ -86,6 +88,10 @@ class Engine:
     def settings(self) -> str:
         """A text that is the same for equal configurations, whoever carries them out."""
         return digest(self.config.with_run(workers=1, executor="local").fingerprint)
+
+    def session_hash(self, session: Session) -> str:
+        """sha256 of what a session says, without its recordings."""
+        return self._hashes.session(session, Stage.reads)
 
     def begin(self, names: Sequence[str]) -> None:
         """A run of the stages ``names`` begins: what the last one did is no news any more."""

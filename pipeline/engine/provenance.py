@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.recordings.told import told_before
 from apportion.corpus.session import Session
+from apportion.foundation.files import digest
 from apportion.foundation.truncate import some
+from apportion.pipeline.engine.plan import REPORT
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine
@@ -20,6 +22,8 @@ REPORTED_PACKAGES = (
 )  # fmt: skip
 RECORDING_NOTES = "notes"
 """The document of a session's features that says what was chosen in its recordings; most sessions have none."""
+SHORT = 12
+"""Digits of a hash that a reader is shown."""
 RECORDED_PEOPLE = "people"
 """The one that says in a line a person how much there is of them."""
 
@@ -48,6 +52,30 @@ def quarantine_rows(engine: Engine) -> list[dict[str, Any]]:
         }
         for outcome in engine.failures()
     ]
+
+
+def lineage(engine: Engine) -> list[dict[str, Any]]:
+    """What each thing that the report shows is, and what it was made from, by the first digits of sha256; one row an
+    artifact, and one for all of a stage that works session by session."""
+    rows = []
+    for name in engine.plan.stages[REPORT].needs:
+        stage, finished = engine.plan.stages[name], engine.finished(name)
+        told = {"stage": name, "version": stage.version}
+        if stage.per == "session" and finished:
+            contents = [artifact.output_hash for artifact in finished.values()]
+            rows.append({**told, "unit": f"{len(finished):,} sessions", "content": _short(contents), "from": {}})
+            continue
+        for unit, artifact in finished.items():
+            of = engine.lineage(name, unit)
+            parts = {part: _short(of[part]) for part in ("settings", "sessions")}
+            parts |= {need: _short(units) for need, units in of["upstream"].items() if units}
+            more = {} if "frozen" not in of["settings"] else {"frozen": of["settings"]["frozen"]["run"]}
+            rows.append({**told, "unit": str(unit), "content": artifact.output_hash[:SHORT], "from": parts | more})
+    return rows
+
+
+def _short(content: Any) -> str:
+    return digest(content)[:SHORT]
 
 
 def recording_notes(engine: Engine) -> list[str]:

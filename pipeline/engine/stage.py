@@ -191,7 +191,7 @@ class Stage:
     """The units that stand for one of this stage where ``need``'s units are looked for: other methods', say."""
     facts: tuple[str, ...] = ()
     """Which facts of the run the stage reads: "versions", "quarantine", "warnings", "recordings" (what was chosen in
-    them), "left_out", "unfinished"."""
+    them), "left_out", "unfinished", "lineage" (what each thing that is shown rests on)."""
     turn_labels: Callable[[Config], bool] = lambda config: False
     """Whether people's turn labels are shown to the stage; true for the evaluation, so that none can leak, for
     `hand-labels`, which lets those of training sessions alone pass, and for `align` by KTO, which takes those of the
@@ -231,6 +231,10 @@ class Stages(LazyMapping[Stage]):
     def of(cls, *stages: Stage) -> Stages:
         """Stages that are there already."""
         return cls([stage.name for stage in stages], {stage.name: stage for stage in stages}.__getitem__)
+
+    def replaced(self, load: Callable[[str], Stage]) -> Stages:
+        """Others in their place, by the same names and in the same groups."""
+        return Stages(self, load, self._groups)
 
     def group(self, name: str) -> str:
         """What a person calls the stage by: the name of its group, or its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import hashlib
 import json
@@ -88,10 +87,11 @@ class Artifact:
 
 
 class Store:
-    """Artifacts under one folder, addressed by stage and key."""
+    """Artifacts under one folder, addressed by stage and key; those of the store ``beside`` are only read."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, beside: Path | None = None) -> None:
         self.root = root
+        self._beside = None if beside is None else Store(beside)
         self._verified: dict[str, Artifact] = {}
 
     def folder(self, stage: str, key: str) -> Path:
@@ -105,6 +105,8 @@ class Store:
         """
         if key not in self._verified:
             artifact = _intact(self.folder(stage, key))
+            if artifact is None and self._beside is not None:
+                artifact = self._beside.find(stage, key)
             if artifact is None:
                 return None
             self._verified[key] = artifact
@@ -207,7 +209,7 @@ class InputHashes:
             language = [session.language] if "language" in reads and is_foreign(session.language) else []
             empty = {part for part in ("backgrounds", "events") if not getattr(session, part)}
             reads = [part for part in reads if part != "language" and part not in empty]
-            parts: list[list[Any]] = [[_plain(value) for value in getattr(session, part)] for part in reads]
+            parts: list[list[Any]] = [[vars(value) for value in getattr(session, part)] for part in reads]
             if "media" in reads:
                 parts.append([self.file(self._recording(media)) for media in session.media])
             # Of English sessions it is that of the time before languages counted.
@@ -238,7 +240,3 @@ class InputHashes:
 
     def _recording(self, media: Media) -> Path:
         return self.root / media.path
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    return dataclasses.asdict(value)

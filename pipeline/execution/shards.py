@@ -68,7 +68,7 @@ def list_shards(config: str, stage: str, shards: int) -> list[int]:
     """Numbers of the non-empty shards of a stage, at most ``shards`` of them; none where it is left out or unread."""
     loaded = _loaded(config)
     engine = open_engine(loaded)
-    declared = _stage(stage)
+    declared = _stage(engine, stage)
     if stage not in engine.plan.leading_to(last_stages(STAGES, loaded.run.last_stage, loaded.run.skip_stages)):
         return []
     return list(range(len(_split(engine, declared, shards, loaded.run.llm_shard_count))))
@@ -82,7 +82,7 @@ def time_limit_s(config: str, stage: str) -> float | None:
     from apportion.pipeline.execution.time_limit import asked_time_s, grace_s
 
     engine = open_engine(_loaded(config))
-    asked_s = asked_time_s(engine, _stage(stage))
+    asked_s = asked_time_s(engine, _stage(engine, stage))
     return None if asked_s is None else asked_s + grace_s(engine)
 
 
@@ -95,10 +95,11 @@ def run_shard(config: str, stage: str, shard: int, shards: int) -> dict[str, Any
     `BatchPendingError` where the next attempt goes on.
     """
     loaded, limit_s = _loaded(config), None
-    if _stage(stage).asks:
+    engine = open_engine(loaded)
+    if _stage(engine, stage).asks:
         from apportion.pipeline.execution.time_limit import asked_time_s
 
-        limit_s = asked_time_s(open_engine(loaded), _stage(stage))
+        limit_s = asked_time_s(engine, _stage(engine, stage))
     asking = loaded.run.llm_shard_count
     outcomes = run_units(loaded, stage, shard, shards, lambda *told: None, asking=asking, limit_s=limit_s)
     if stopped := stop_text(outcomes, RAISE_IN_CONFIG):
@@ -150,7 +151,7 @@ def run_units(
     none begins after ``limit_s`` but the first, so that every attempt gets on.
     """
     engine = open_engine(config)
-    declared = _stage(stage)
+    declared = _stage(engine, stage)
     begun_s, numbers = time.monotonic(), count()
 
     def run(unit: Unit) -> Outcome:
@@ -205,12 +206,13 @@ def _run_side_by_side(
 
 def split_units(config: Config, stage: str, shards: int) -> list[list[Unit]]:
     """The units of each shard of a stage, those of the longest films first."""
-    return _split(open_engine(config), _stage(stage), shards)
+    engine = open_engine(config)
+    return _split(engine, _stage(engine, stage), shards)
 
 
-def _stage(name: str) -> Stage:
+def _stage(engine: Engine, name: str) -> Stage:
     if name in STAGES:
-        return STAGES[name]
+        return engine.plan.stages[name]
     raise InputError(f"no stage {name!r}. The stages are: {', '.join(STAGES)}.")
 
 

@@ -69,6 +69,8 @@ class ReportInputs:
     - ``gold``: ``verdict``, ``curve`` and ``best_of`` of `apportion.rlhf.gold_report.GoldReport`.
     - ``missing``: what a reader would look for and the run does not have, and why.
     - ``unfinished``: stages whose training failed, so that ``histories`` shows it up to there.
+    - ``lineage``: a row an artifact (`apportion.pipeline.engine.provenance.lineage`).
+    - ``language_model``: the name of the one that was asked; empty where none was.
     """
 
     rating: str
@@ -91,6 +93,8 @@ class ReportInputs:
     gold: Mapping[str, Any] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     unfinished: Collection[str] = ()
+    lineage: Sequence[Mapping[str, Any]] = ()
+    language_model: str = ""
 
 
 def render_report(inputs: ReportInputs) -> str:
@@ -139,6 +143,7 @@ def render_report(inputs: ReportInputs) -> str:
         ],
         "quarantine": _quarantined(inputs.quarantine[:MAX_QUARANTINE]),
         "quarantine_in_all": len(inputs.quarantine),
+        "lineage": _lineage(inputs),
         "config": clean(inputs.config, 100_000),
         "versions": sorted(inputs.versions.items()),
     }
@@ -259,6 +264,19 @@ def _sample(sample: Sample) -> dict[str, str]:
         "reward_before": number(sample.reward_before),
         "reward_after": number(sample.reward_after),
     }
+
+
+def _lineage(inputs: ReportInputs) -> Grid:
+    rows = []
+    for row in inputs.lineage:
+        parts = ", ".join(f"{name} {short}" for name, short in row["from"].items())
+        cells = (f"{row['stage']}, version {row['version']}", row["unit"], row["content"], parts or NO_FIGURE)
+        rows.append(tuple(clean(cell, 300) for cell in cells))
+    asked = (
+        [clean(f"Judgements are by the language model {inputs.language_model}.", 200)] if inputs.language_model else []
+    )
+    notes = (*asked, "apportion status CONFIG --provenance FILE tells all that a file of the run was made from.")
+    return Grid("What each part rests on", ("Made by", "Of", "Content", "Made from"), tuple(rows), notes)
 
 
 def _quarantined(rows: Sequence[Mapping[str, Any]]) -> Grid:

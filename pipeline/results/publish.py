@@ -26,7 +26,17 @@ from apportion.pipeline.engine.store import Artifact
 from apportion.pipeline.engine.training_curves import training_curves
 from apportion.pipeline.results.model_agreement import card_section
 from apportion.pipeline.results.models import models_of
-from apportion.pipeline.results.run_folder import RUBRIC, SLICES, corpus_place, remember_corpus, session_file_name
+from apportion.pipeline.results.run_folder import (
+    CHOSEN,
+    CHOSEN_SESSIONS,
+    FITTED,
+    HASHES,
+    RUBRIC,
+    SLICES,
+    corpus_place,
+    remember_corpus,
+    session_file_name,
+)
 from apportion.reward_model.checkpoint import CARD
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
@@ -40,6 +50,11 @@ TABLES = (
     ("samples", "rewards", "samples"),
     ("scores", "train-reward", "scores"),
 )
+LEARNT = (
+    *(f"{name}.parquet" for name in ("splits", "rewards", "scores", "histories", "sources")),
+    HASHES, RUBRIC, f"{FITTED}/*", "projections/*", "reward_models/**/*",
+)  # fmt: skip
+"""What a frozen run reads, whose hashes are in `run.json`."""
 
 
 def publish(engine: Engine) -> dict[str, int]:
@@ -48,7 +63,7 @@ def publish(engine: Engine) -> dict[str, int]:
     Returns: Finished units by stage, and ``quarantined``.
     """
     output = engine.config.output
-    for folder in (output, output / "frames", output / "projections"):
+    for folder in (output, output / "frames", output / "projections", output / FITTED):
         remove_leftovers(folder)
     finished = {stage: engine.finished(stage) for stage in engine.plan.units}
     for name, stage, table in TABLES:
@@ -56,6 +71,12 @@ def publish(engine: Engine) -> dict[str, int]:
     _publish_table(output / "sources.parquet", _tables(finished["fit"], "sources"))
     curves = training_curves(finished)
     _publish_table(output / "histories.parquet", [] if curves is None else [curves])
+    sessions = [(name, engine.session_hash(session)) for name, session in engine.sessions.items()]
+    hashes = pa.table(dict(zip(("session_id", "sha256"), zip(*sessions, strict=True), strict=True)))
+    _publish_table(output / HASHES, [hashes])
+    learnt = {f"{unit.method}-seed{unit.seed}.json": (artifact, "learnt") for unit, artifact in finished["fit"].items()}
+    chosen = {Path(CHOSEN_SESSIONS).name: (artifact, CHOSEN) for artifact in finished["select-sessions"].values()}
+    _publish_documents(output / FITTED, learnt | chosen)
     for artifact in finished["rubric"].values():
         _publish_text(output / RUBRIC, artifact.text(RUBRIC))
     for unit, artifact in finished["features"].items():
@@ -66,7 +87,8 @@ def publish(engine: Engine) -> dict[str, int]:
     for unit, artifact in finished["train-reward"].items():
         card = _completed_card(artifact, evaluation and card_section(evaluation, str(unit.method)))
         _publish_folder(output / "reward_models" / f"{unit.method}-seed{unit.seed}", artifact, "model/", card)
-    _publish_projections(output / "projections", finished["rewards"])
+    projections = {f"{u.method}-seed{u.seed}.json": (a, "projection") for u, a in finished["rewards"].items()}
+    _publish_documents(output / "projections", projections)
     for artifact in finished["align"].values():
         _publish_folder(output / "policy", artifact, "policy/")
     for artifact in finished["evaluate"].values():
@@ -90,6 +112,7 @@ def publish(engine: Engine) -> dict[str, int]:
 
 def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[str, Any]:
     """What `run.json` holds: no clock, no machine name, no path but the corpus's, so that equal runs are equal."""
+    output = engine.config.output
     return {
         "corpus": corpus_place(engine.corpus.root, engine.config.output),
         "config": shown_config(engine.config),
@@ -107,6 +130,12 @@ def _record(engine: Engine, finished: dict[str, dict[Unit, Artifact]]) -> dict[s
             for stage, units in finished.items()
         },
         "sources": [row for table in _tables(finished["fit"], "sources") for row in table.to_pylist()],
+        "files": {
+            path.relative_to(output).as_posix(): file_digest(path)
+            for pattern in LEARNT
+            for path in sorted(output.glob(pattern))
+            if path.is_file()
+        },
         "models": models_of(
             engine.config,
             [stage for stage, units in finished.items() if units],
@@ -144,11 +173,11 @@ def _withdraw(folder: Path, current: set[str]) -> None:
             path.unlink()
 
 
-def _publish_projections(folder: Path, finished: dict[Unit, Artifact]) -> None:
-    """The constants and residuals of each method's rewards, a file a method and seed."""
-    current = {f"{unit.method}-seed{unit.seed}.json": artifact for unit, artifact in finished.items()}
-    for name, artifact in current.items():
-        _publish_text(folder / name, artifact.text("projection.json"))
+def _publish_documents(folder: Path, found: Mapping[str, tuple[Artifact, str]]) -> None:
+    """Documents of artifacts as files of these names; no others stay."""
+    current = {name: of for name, of in found.items() if of[0].has(f"{of[1]}.json")}
+    for name, (artifact, document) in current.items():
+        _publish_text(folder / name, artifact.text(f"{document}.json"))
     for path in folder.glob("*.json"):
         if path.name not in current:
             path.unlink()

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 UTTERANCE_TABLES = ("utterances.parquet", "utterances.jsonl")
 RUBRIC = "rubric.toml"
 """The file of the signals that `llm-rubric` judged by, where the run had them written."""
+FITTED, HASHES = "fitted", "sessions.parquet"
+"""What methods learned, a file a method and seed, and what each session said, as sha256: by these, and by
+``CHOSEN_SESSIONS`` to be judged, another run judges new sessions (`apportion.pipeline.frozen`)."""
+CHOSEN = "chosen"
+"""The document of the stage `select-sessions` with the ids of the sessions, sorted."""
+CHOSEN_SESSIONS = f"{FITTED}/{CHOSEN}.json"
 SLICES = "slices"
 """The folder of error slices in a run's."""
 CORPUS_PATH = "corpus.path"

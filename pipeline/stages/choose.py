@@ -11,7 +11,8 @@ from apportion.decompose.settings_key import settings_identity
 from apportion.foundation.errors import UnitError
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
-from apportion.pipeline.stages.shared import CHOSEN, fix_threads, recorded_digest
+from apportion.pipeline.results.run_folder import CHOSEN
+from apportion.pipeline.stages.shared import fix_threads, recorded_digest
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apportion.corpus.session import Session
 from apportion.decompose.influence.preflight import check_influence
@@ -55,6 +55,9 @@ from apportion.pipeline.stages.shared import (
     wants_descriptors_or_features,
 )
 from apportion.pipeline.stages.split import check_enough
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def _react(inputs: Inputs, config: Config, work: Work) -> Outputs:
@@ -262,7 +265,8 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
     training = TrainingConfig(config.decompose, config.train_reward, seed_of(inputs.unit))
     fitted = fit_decomposer(name_of(inputs.unit), data, training, work.progress, work.training_state)
     weighed = {} if fitted.sources is None else {"sources": fitted.sources}
-    return Outputs({"judgements": fitted.judgements, "history": fitted.history, **weighed})
+    learnt = {} if fitted.learnt is None else {"learnt": fitted.learnt}
+    return Outputs({"judgements": fitted.judgements, "history": fitted.history, **weighed}, learnt)
 
 
 def _fit_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -302,12 +306,10 @@ def _fit_reads(config: Config, unit: Unit, need: str) -> tuple[Unit, ...]:
 
 def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Judgements to rewards, whose sum is made exact where that is asked for."""
-    import pyarrow as pa
-
     from apportion.decompose.projection import project
 
     method = configured(method_of(inputs.unit), config.decompose)
-    judgements = inputs.required(_judging_stage(method), "judgements")
+    judgements = inputs.required(judging_stage(method), "judgements")
     # Episodes in quarantine go in too: the mean score is that of all training sessions, whatever the method.
     table, projection = project(
         judgements,
@@ -316,13 +318,22 @@ def _rewards(inputs: Inputs, config: Config, work: Work) -> Outputs:
         method,
         config.decompose.constraint,
     )
-    seed = seed_of(inputs.unit)
+    table = with_seed(table, seed_of(inputs.unit))
+    return Outputs({"rewards": table, **samples_of(inputs, config)}, {"projection": projection.to_json()})
+
+
+def with_seed(table: pa.Table, seed: int) -> pa.Table:
+    """Rewards that do not depend on the seed as those of this one."""
+    import pyarrow as pa
+
     seeds = pa.array([seed] * len(table), pa.int32())
-    table = table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
-    # Samples do not depend on the seed, so they are handed on once.
-    samples = inputs.table("judge", "samples") if seed == config.seeds[0] else None
-    sampled = {} if samples is None else {"samples": samples}
-    return Outputs({"rewards": table, **sampled}, {"projection": projection.to_json()})
+    return table.set_column(table.schema.get_field_index("seed"), table.schema.field("seed"), seeds)
+
+
+def samples_of(inputs: Inputs, config: Config) -> dict[str, pa.Table]:
+    """What the judge said each time, as a table; it does not depend on the seed, so it is handed on once."""
+    samples = inputs.table("judge", "samples") if seed_of(inputs.unit) == config.seeds[0] else None
+    return {} if samples is None else {"samples": samples}
 
 
 def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
@@ -347,10 +358,11 @@ def _rewards_settings(config: Config, unit: Unit) -> Mapping[str, Any]:
 
 
 def _rewards_wants(unit: Unit, need: str) -> bool:
-    return need in ("split", _judging_stage(method_of(unit)))
+    return need in ("split", judging_stage(method_of(unit)))
 
 
-def _judging_stage(method: Method) -> str:
+def judging_stage(method: Method) -> str:
+    """The stage that judges turns by a method."""
     return "judge" if isinstance(method, SessionMethod) else "fit"
 
 

@@ -25,6 +25,7 @@ SHOWN = {
 
 def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
     """Everything a run made to one HTML page, and why the rest is missing."""
+    from apportion.decompose.methods import METHODS
     from apportion.evaluation.error_slices.result import ErrorSlices
     from apportion.pipeline.engine.training_curves import training_curves
     from apportion.pipeline.report.page import ReportInputs, Sample, render_report
@@ -61,6 +62,8 @@ def _report(inputs: Inputs, config: Config, work: Work) -> Outputs:
             slices=tuple(slices),
             missing=missing(inputs),
             unfinished=frozenset(row["stage"] for row in inputs.facts["unfinished"]),
+            lineage=inputs.facts["lineage"],
+            language_model=config.decompose.llm.model if any(METHODS[n].asks for n in config.decompose.judging) else "",
         )
     )
     (work.out / "report.html").write_text(page, encoding="utf-8")
@@ -112,9 +115,9 @@ REPORT = Stage(
     _report,
     needs=("split", "verbalize", "fit", "rewards", "slices", "train-reward", "evaluate", "align", "stability"),
     per="corpus",
-    version=6,
+    version=7,
     help="Write the report: one self-contained HTML page.",
     settings=lambda config, unit: {"config": shown_config(config)},
     spares=("verbalize", "fit", "rewards", "slices", "train-reward", "evaluate", "align", "stability"),
-    facts=("versions", "quarantine", "warnings", "recordings", "left_out", "unfinished"),
+    facts=("versions", "quarantine", "warnings", "recordings", "left_out", "unfinished", "lineage"),
 )

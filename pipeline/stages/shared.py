@@ -17,9 +17,7 @@ from apportion.foundation.errors import InputError, errors_called
 from apportion.llm_client.transport.consent import who_reads
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.stage import BeforeRun, Inputs, Unit
-
-CHOSEN = "chosen"
-"""The document of the stage `select-sessions` with the ids of the sessions, sorted."""
+from apportion.pipeline.results.run_folder import CHOSEN
 
 
 def method_of(unit: Unit) -> Method:

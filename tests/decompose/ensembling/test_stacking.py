@@ -78,7 +78,7 @@ def test_one_session_more_moves_weights_little(seed: int) -> None:
     found = []
     for count in (*range(1, 13), 60):
         model = learn(reactions, frozenset(ids[:count]), ReactionSettings())
-        own = Component("own", reactions.by_episode(model.values(reactions)), model)
+        own = Component("own", reactions.by_episode(model.worth.values(reactions)), model)
         found.append(weigh([told, own], episodes[:count], episodes=episodes).of([True, True])[1])
     assert found[0] == 0 and found[-1] > 0.2 and np.abs(np.diff(found[:-1])).max() < 0.2
 
@@ -119,7 +119,7 @@ def weight_of_noise(seed: int) -> float:
     other = [replace(e, rating=replace(e.rating, score=float(of))) for e, of in zip(episodes, scores, strict=True)]
     model = learn(replace(reactions, episodes=tuple(other)), frozenset(e.session_id for e in other), ReactionSettings())
     told = Component("told", reactions.by_episode(np.array(felt)))
-    own = Component("own", reactions.by_episode(model.values(reactions)), model)
+    own = Component("own", reactions.by_episode(model.worth.values(reactions)), model)
     return float(weigh([told, own], other).of([True, True])[1])
 
 

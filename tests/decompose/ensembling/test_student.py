@@ -14,6 +14,7 @@ from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.corpus_methods.fit import fit_decomposer
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
+from apportion.decompose.ensembling import student as student_module
 from apportion.decompose.ensembling.student import LLM, PEOPLE, Lesson, Teacher, _ridge, learn_student, student_source
 from apportion.decompose.reactions.extract import arrange
 from apportion.decompose.reactions.model import FittedReactionModel, standardised_features
@@ -65,7 +66,7 @@ def test_left_out_values_are_those_of_a_student_without_the_session(teacher: Tea
     few = {e.key: np.where(np.arange(len(TRUTH[e.key])) == 1, np.nan, TRUTH[e.key]) for e in EPISODES[:6]}
     whole, key = learn_student(REACTIONS, Lesson(few, teacher), TRAINING), EPISODES[2].key
     places = {e.key: slice(a, b) for e, a, b in zip(EPISODES, OFFSETS[:-1], OFFSETS[1:], strict=True)}
-    x = standardised_features(REACTIONS, whole.centre, whole.scale)
+    x = standardised_features(REACTIONS, whole.worth.centre, whole.worth.scale)
     told = {k: np.isfinite(v) for k, v in few.items() if k != key}
     parts, said = [x[places[k]][of] for k, of in told.items()], [few[k][of] for k, of in told.items()]
     means = [of.mean(axis=0) for of in parts] if teacher.within else [np.concatenate(parts).mean(axis=0)] * 5
@@ -108,15 +109,17 @@ def test_judgements_of_sessions_that_do_not_train_teach_nothing() -> None:
     held_out = EPISODES[50].key
     one = learn_student(REACTIONS, Lesson(JUDGED), TRAINING)
     two = learn_student(REACTIONS, Lesson({**JUDGED, held_out: 100 * TRUTH[held_out]}), TRAINING)
-    assert np.array_equal(one.weights, two.weights) and held_out not in two.left_out
+    assert np.array_equal(one.worth.weights, two.worth.weights) and held_out not in two.left_out
 
 
 def test_a_turn_without_a_reply_has_no_value() -> None:
     source, student = student_source("llm-student", REACTIONS, Lesson(JUDGED), TRAINING)
     silent = np.concatenate([np.isnan(source.values[e.key]) for e in REACTIONS.episodes])
     assert np.array_equal(silent, ~REACTIONS.replied) and silent.any()
-    assert np.isfinite(student.values(REACTIONS)).all()
-    assert standardised_features(REACTIONS, student.centre, student.scale).shape[1] == len(student.weights)
+    assert np.isfinite(student.worth.values(REACTIONS)).all()
+    assert standardised_features(REACTIONS, student.worth.centre, student.worth.scale).shape[1] == len(
+        student.worth.weights
+    )
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -192,3 +195,18 @@ def test_people_teach_as_a_model_does_and_only_by_sessions_that_train() -> None:
     source, student = student_source("s", REACTIONS, Lesson({e.key: TRUTH[e.key] for e in train[:5]}, PEOPLE), TRAINING)
     assert source.labels.keys() == student.left_out.keys() == {e.key for e in train[:5]}
     assert not student_source("s", REACTIONS, Lesson(JUDGED), TRAINING)[0].labels
+
+
+def test_many_rows_are_decomposed_as_few_are_but_for_directions_that_never_count():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 6)) @ np.diag([5.0, 3.0, 1.0, 0.1, 0.0, 0.0])
+    y, sizes = rng.normal(size=400), [40] * 10
+    many = _ridge(x, y, sizes, 1 / 400)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(student_module, "TALL", 10**6)
+        few = _ridge(x, y, sizes, 1 / 400)
+    assert many[1] == pytest.approx(few[1])
+    np.testing.assert_allclose(many[0], few[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(many[2], few[2], rtol=1e-9, atol=1e-12)
+    rows = x[:40].T @ many[2][:40]
+    np.testing.assert_allclose(many[3].T @ (many[3] @ rows), few[3].T @ (few[3] @ rows), rtol=1e-8, atol=1e-12)

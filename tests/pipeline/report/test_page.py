@@ -453,3 +453,19 @@ def test_a_score_of_the_environment_is_nobodys(inputs: ReportInputs) -> None:
     text = outline(render_report(replace(inputs, episodes=scored, rewards=rewards))).text
     assert " was scored by the environment (rules or a judge) on " in text
     assert f" rated {scored[0].rating.target}" not in text
+
+
+def test_what_each_part_rests_on_stands_folded_in_one_place_and_escaped() -> None:
+    rows = [
+        {"stage": "fit", "version": 1, "unit": "mix, seed 0", "content": "0123456789ab",
+         "from": {"settings": "aaaaaaaaaaaa", "judge": "bbbbbbbbbbbb", "frozen": "<b>base</b>"}},
+        {"stage": "split", "version": 2, "unit": "corpus", "content": "cccccccccccc", "from": {}},
+    ]  # fmt: skip
+    page = render_report(made_up_inputs(changes={"lineage": rows, "language_model": "<i>gpt</i>"}))
+    found = re.search(r'<details id="lineage">.*?</details>', page, re.DOTALL)
+    assert found is not None and "<b>base" not in page and "<i>gpt" not in page
+    text = " ".join(outline(found[0]).text.split())
+    for part in ("fit, version 1", "mix, seed 0", "0123456789ab", "judge bbbbbbbbbbbb", "frozen <b>base</b>"):
+        assert part in text
+    assert "split, version 2" in text and "by the language model <i>gpt</i>." in text
+    assert 'id="lineage"' not in render_report(made_up_inputs())
