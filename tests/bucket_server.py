@@ -44,19 +44,20 @@ class BucketServer:
     def called(self, method: str) -> list[str]:
         return [path for known, path in self.requests if known == method]
 
-    def make(self, *buckets: str) -> None:
-        import s3fs
+    def begin_anew(self) -> None:
+        """One bucket, ``bucket``, with nothing in it; nothing is refused, and nobody has asked for anything."""
+        from moto.core import DEFAULT_ACCOUNT_ID
+        from moto.s3.models import s3_backends
 
-        for bucket in buckets:
-            s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
+        s3_backends[DEFAULT_ACCOUNT_ID]["aws"].reset()
+        s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket("bucket", "us-east-1")
+        self.refuse = lambda method, path: None
         self.requests.clear()
 
 
 @contextmanager
 def serving() -> Iterator[BucketServer]:
     """A server with the bucket ``bucket``; the environment leads this process and its own to it."""
-    from moto.core import DEFAULT_ACCOUNT_ID
-    from moto.s3.models import s3_backends
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -68,8 +69,7 @@ def serving() -> Iterator[BucketServer]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": application.url}.items():
             patch.setenv(name, value)
-        s3_backends[DEFAULT_ACCOUNT_ID]["aws"].reset()
-        application.make("bucket")
+        application.begin_anew()
         try:
             yield application
         finally:

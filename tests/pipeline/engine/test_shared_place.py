@@ -17,10 +17,16 @@ URL = "s3://bucket/run"
 SECRET = ENVIRONMENT["AWS_SECRET_ACCESS_KEY"]
 
 
-@pytest.fixture
-def server():
+@pytest.fixture(scope="module")
+def serving_all():
     with serving() as made:
         yield made
+
+
+@pytest.fixture
+def server(serving_all):
+    serving_all.begin_anew()
+    return serving_all
 
 
 @pytest.fixture
