@@ -90,10 +90,7 @@ class Engine:
     @property
     def settings(self) -> str:
         """A text that is the same for equal configurations, whoever carries them out."""
-        config = self.config.changed("run", workers=1, executor="local", store=None)
-        if self.config.run.store is not None:  # Each host has a run folder of its own.
-            config = config.model_copy(update={"output": Path()})
-        return digest(config.fingerprint)
+        return digest(self.config.with_run(workers=1, executor="local").fingerprint)
 
     def begin(self, names: Sequence[str]) -> None:
         """A run of the stages ``names`` begins: what the last one did is no news any more."""
