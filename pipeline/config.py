@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, check_path, found_from
 from apportion.foundation.settings import PresetSettings, Settings, problems
-from apportion.pipeline.engine.shared_place import checked_url
 from apportion.pipeline.sections import SECTIONS, Section, cannot_be_used, section_class
+from apportion.pipeline.shared_place import checked_url
 
 if TYPE_CHECKING:
     from apportion.corpus.splits.settings import SplitSettings

@@ -11,8 +11,8 @@ from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.plan import check_choice
-from apportion.pipeline.engine.shared_place import check_bucket
 from apportion.pipeline.engine.stage import BeforeRun
+from apportion.pipeline.shared_place import check_bucket
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine

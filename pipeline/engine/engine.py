@@ -25,9 +25,9 @@ from apportion.pipeline.config import Config
 from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.engine.progress import FOLDER, URL, Activity
 from apportion.pipeline.engine.remote_store import RemoteStore
-from apportion.pipeline.engine.shared_place import Bucket, StoreError, shared_place
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.engine.store import Artifact, InputHashes, Store
+from apportion.pipeline.shared_place import Bucket, StoreError, shared_place
 
 DISK_ENDS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM)
 """Errors of a disk that every further unit would meet, too."""

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from apportion.foundation.errors import InputError
-from apportion.pipeline.engine.shared_place import Folder, checked_url
+from apportion.pipeline.shared_place import Folder, checked_url
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

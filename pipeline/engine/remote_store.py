@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from apportion.pipeline.engine.shared_place import Bucket
 from apportion.pipeline.engine.store import MANIFEST, Artifact, Store, intact
+from apportion.pipeline.shared_place import Bucket
 
 ARTIFACTS = "artifacts"
 MARK = ".bucket"

@@ -27,9 +27,9 @@ from apportion.foundation.optional_packages import check_installed
 from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress
-from apportion.pipeline.engine.shared_place import check_bucket
 from apportion.pipeline.execution.runner import ClusterExecutor, Message, listening, send_by, worker_environment
 from apportion.pipeline.execution.worker_errors import TO_LOWER
+from apportion.pipeline.shared_place import check_bucket
 from apportion.pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:

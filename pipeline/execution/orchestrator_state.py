@@ -13,7 +13,7 @@ from apportion.features.settings import AUTO, AutoDetector
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import decided
 from apportion.pipeline.config import Config
-from apportion.pipeline.engine.shared_place import shared_place
+from apportion.pipeline.shared_place import shared_place
 
 FILE = "decided.json"
 

@@ -16,7 +16,7 @@ from apportion.foundation.truncate import indented
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.usage import Usage
 from apportion.pipeline.engine.progress import LOST, RUNNING, Entry, entries, last_begun, noted_url, time_text
-from apportion.pipeline.engine.shared_place import shared_place
+from apportion.pipeline.shared_place import shared_place
 
 FINISHED, FAILED = ("done", "reused"), ("failed", "blocked", LOST)
 MOST_SHOWN = 10

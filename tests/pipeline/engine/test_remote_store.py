@@ -18,11 +18,11 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from apportion.pipeline.engine import shared_place
+from apportion.pipeline import shared_place
 from apportion.pipeline.engine.progress import Activity, entries
 from apportion.pipeline.engine.remote_store import RemoteStore
-from apportion.pipeline.engine.shared_place import Bucket, StoreError
 from apportion.pipeline.engine.store import MANIFEST
+from apportion.pipeline.shared_place import Bucket, StoreError
 from tests.bucket_server import serving
 
 s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'apportion[s3]'")

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from apportion.pipeline import assembly
+from apportion.pipeline import assembly, shared_place
 from apportion.pipeline.config import load_config
-from apportion.pipeline.engine import shared_place
-from apportion.pipeline.engine.shared_place import Bucket
 from apportion.pipeline.execution.cluster import complaints, identity
 from apportion.pipeline.execution.orchestrator_state import as_decided
 from apportion.pipeline.execution.shards import finish, list_shards, prepare, run_shard
+from apportion.pipeline.shared_place import Bucket
 from tests.behaviour.command import config, environment, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.behaviour.test_kill import little_demo

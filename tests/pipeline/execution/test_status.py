@@ -14,8 +14,8 @@ import pytest
 from apportion.foundation.errors import InputError
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.pipeline.engine.progress import FOLDER, Activity, entries, last_begun
-from apportion.pipeline.engine.shared_place import Folder
 from apportion.pipeline.execution.status import run_status
+from apportion.pipeline.shared_place import Folder
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 
@@ -79,7 +79,7 @@ def test_a_unit_whose_process_was_killed_is_no_longer_at_work(tmp_path):
     Activity(Folder(tmp_path / "store")).begin({"judge": 1})
     text = (
         "import sys, os, signal\nfrom pathlib import Path\nfrom apportion.pipeline.engine.progress import Activity\n"
-        "from apportion.pipeline.engine.shared_place import Folder\n"
+        "from apportion.pipeline.shared_place import Folder\n"
         "with Activity(Folder(Path(sys.argv[1]))).unit('judge', 's1'):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", text, tmp_path / "store"], check=False)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from apportion.foundation.errors import InputError
-from apportion.pipeline.engine import shared_place
-from apportion.pipeline.engine.shared_place import Bucket, Folder, StoreError, check_bucket, checked_url
+from apportion.pipeline import shared_place
+from apportion.pipeline.shared_place import Bucket, Folder, StoreError, check_bucket, checked_url
 from tests.behaviour.command import config
 from tests.bucket_server import ENVIRONMENT, serving
 
