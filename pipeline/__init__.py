@@ -5,6 +5,7 @@ From the ground up:
 - `sections` and `config`: the configuration, one TOML file, read section by section; `template`: the commented one
   that a person starts from; `presets`: what published settings have brought to one.
 - `report/`: the page that a run ends with.
+- `shared_place`: the folder or bucket where the hosts of a run leave what the others must see.
 - `engine/`: what a stage and a unit of work are, the key that decides whether a unit is done, and the store.
 - `stages/`: the declared stages, a file a group; `stages/registry.py` lists them.
 - `results/`: the run folder, written and read, and files made of it for other programs.

@@ -16,6 +16,7 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, check_path, found_from
 from apportion.foundation.settings import PresetSettings, Settings, problems
 from apportion.pipeline.sections import SECTIONS, Section, cannot_be_used, section_class
+from apportion.pipeline.shared_place import checked_url
 
 if TYPE_CHECKING:
     from apportion.corpus.splits.settings import SplitSettings
@@ -62,6 +63,11 @@ class RunSettings(Settings):
     executor: str = Field(
         "local", description="where the work is done: local, dask (Dask on this machine), dask://HOST:PORT or slurm"
     )
+    store: str | None = Field(
+        None,
+        description="the bucket (s3://, gs:// or az://BUCKET/FOLDER) that hosts share in place of OUTPUT/store, which "
+        "has this host's copies; credentials come from the environment",
+    )
     limit: int | None = Field(None, ge=1, description="use only the first sessions of the corpus")
     sessions: tuple[str, ...] | None = Field(
         None,
@@ -103,6 +109,11 @@ class RunSettings(Settings):
         description="US dollars that all replies ever paid into the reply cache may cost; none means no ceiling",
     )
     slurm: SlurmSettings = SlurmSettings()
+
+    @field_validator("store")
+    @classmethod
+    def _checked_store(cls, store: str | None) -> str | None:
+        return None if store is None else checked_url(store)
 
     @field_validator("executor")
     @classmethod

@@ -12,6 +12,7 @@ from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.plan import check_choice
 from apportion.pipeline.engine.stage import BeforeRun
+from apportion.pipeline.shared_place import check_bucket
 
 if TYPE_CHECKING:
     from apportion.pipeline.engine.engine import Engine
@@ -28,6 +29,7 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
     at faces where none is filmed, a model that does not load, an extra that is not installed).
     """
     check_output(config)
+    check_bucket(config.run.store, writes=sends)
     engine = open_engine(config)
     # Every record names the model, whether or not a stage will read it.
     resolve_emotion_model(config.features.emotion_model)

@@ -23,12 +23,15 @@ from apportion.foundation.progress import Progress
 from apportion.foundation.truncate import listed
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.plan import Plan
-from apportion.pipeline.engine.progress import Activity
+from apportion.pipeline.engine.progress import FOLDER, URL, Activity
+from apportion.pipeline.engine.remote_store import RemoteStore
 from apportion.pipeline.engine.stage import Inputs, Outputs, Stage, Unit, Work
 from apportion.pipeline.engine.store import Artifact, InputHashes, Store
+from apportion.pipeline.shared_place import Bucket, StoreError, shared_place
 
 DISK_ENDS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EPERM)
 """Errors of a disk that every further unit would meet, too."""
+FAILURES = "failures"
 Status = Literal["done", "reused", "failed", "blocked", "stopped"]
 
 
@@ -74,8 +77,11 @@ class Engine:
     """The store of another run, whose finished work counts, too."""
 
     def __post_init__(self) -> None:
+        self.shared = shared_place(self.config.run.store, self.config.store)
         self.store = Store(self.config.store, self.beside)
-        self.activity = Activity(self.config.store)
+        if isinstance(self.shared, Bucket):
+            self.store = RemoteStore(self.config.store, self.shared, self.beside, looks_only=self.looks_only)
+        self.activity = Activity(self.shared)
         self._hashes = InputHashes(self.corpus.root, self.config.store, remembers=not self.looks_only)
         self._keys: dict[tuple[str, Unit], str] = {}
 
@@ -97,6 +103,8 @@ class Engine:
         """A run of the stages ``names`` begins: what the last one did is no news any more."""
         units = {name: len(units) for name in names if (units := self.plan.units[name])}
         self.activity.begin(units, self.settings)
+        if self.config.run.store is not None:
+            write_atomically(self.config.store / FOLDER / URL, self.config.run.store)
 
     def run(self, stage: Stage, unit: Unit, progress: Progress) -> Outcome:
         """Make one unit's artifact unless it is there; a failure is recorded, never raised.
@@ -131,6 +139,8 @@ class Engine:
             if error.errno in DISK_ENDS:
                 raise disk_error(error, self.config.store) from None
             return failed("failed", f"{type(error).__name__}: {error}")
+        except StoreError:
+            raise
         except ApportionError as error:
             return failed("failed", str(error), getattr(error, "evidence", None))
         except Exception as error:  # A stranger's recording can raise anything; it must not stop the others.
@@ -207,6 +217,7 @@ class Engine:
 
     def finished(self, name: str) -> dict[Unit, Artifact]:
         """All finished units of a stage."""
+        self.shared.look_anew()
         artifacts = ((unit, self.artifact(name, unit)) for unit in self.plan.units[name])
         return {unit: artifact for unit, artifact in artifacts if artifact is not None}
 
@@ -222,17 +233,16 @@ class Engine:
 
     def failures(self) -> list[Outcome]:
         """Every recorded failure of the planned units, in the order of the stages; none of a stage that is left out."""
-        outcomes = []
-        for name in self.plan.stages:
-            folder = self._failure_folder(name)
-            if not folder.is_dir() or name in self.plan.left_out:
-                continue
-            recorded = {path.name for path in folder.glob("*.json")}
-            for unit in self.plan.units[name]:
-                if f"{_unit_id(unit)}.json" in recorded:
-                    note = json.loads((folder / f"{_unit_id(unit)}.json").read_text())
-                    measured = tuple((step, metric, value) for step, metric, value in note.get("measured", ()))
-                    outcomes.append(Outcome(name, unit, note["status"], note["cause"], note.get("evidence"), measured))
+        self.shared.look_anew()
+        recorded = self.shared.names(FAILURES)
+        stages = [name for name in self.plan.stages if any(n.startswith(f"{FAILURES}/{name}/") for n in recorded)]
+        planned = ((name, unit) for name in stages if name not in self.plan.left_out for unit in self.plan.units[name])
+        units = {path: unit for unit in planned if (path := _failure(*unit)) in recorded}
+        found, outcomes = self.shared.read_all(units), []
+        for path, (name, unit) in ((path, unit) for path, unit in units.items() if path in found):
+            note = json.loads(found[path])
+            measured = tuple((step, metric, value) for step, metric, value in note.get("measured", ()))
+            outcomes.append(Outcome(name, unit, note["status"], note["cause"], note.get("evidence"), measured))
         return outcomes
 
     def _make(
@@ -278,9 +288,6 @@ class Engine:
             return (self.sessions[unit.session_id],)
         return tuple(self.sessions.values())
 
-    def _failure_folder(self, stage: str) -> Path:
-        return self.config.store / "failures" / stage
-
     def _failed(
         self,
         stage: Stage,
@@ -293,16 +300,16 @@ class Engine:
     ) -> Outcome:
         rows = tuple((step, name, value if isfinite(value) else None) for (step, name), value in measured.items())
         note = {"status": status, "cause": cause, "evidence": evidence, "measured": rows}
-        write_atomically(self._failure_folder(stage.name) / f"{_unit_id(unit)}.json", canonical_json(note))
+        self.shared.write(_failure(stage.name, unit), canonical_json(note))
         return Outcome(stage.name, unit, status, cause, evidence, rows)
 
     def _forget_failure(self, stage: str, unit: Unit) -> None:
-        (self._failure_folder(stage) / f"{_unit_id(unit)}.json").unlink(missing_ok=True)
+        self.shared.remove(_failure(stage, unit), FAILURES)
 
 
-def _unit_id(unit: Unit) -> str:
+def _failure(stage: str, unit: Unit) -> str:
     # Session ids come from strangers and may hold anything, so they never become a file name.
-    return digest(list(unit))[:32]
+    return f"{FAILURES}/{stage}/{digest(list(unit))[:32]}.json"
 
 
 def _table_digest(corpus: Corpus, session_ids: set[str]) -> str:

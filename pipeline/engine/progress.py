@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -19,13 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from apportion.foundation.files import write_atomically
+from apportion.foundation.errors import InputError
+from apportion.pipeline.shared_place import Folder, checked_url
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-FOLDER, PLAN = "activity", "plan.json"
+FOLDER, PLAN, URL = "activity", "plan.json", "url"
 RUNNING, LOST = "running", "lost"
 PLAIN_INTERVAL_S = 10.0
 SILENCE_S = 60.0
@@ -203,17 +203,17 @@ class Entry:
 
 
 class Activity:
-    """The record of one run's units, below the store ``root``."""
+    """The record of one run's units, where those who ask see it."""
 
-    def __init__(self, root: Path) -> None:
-        self.folder = root / FOLDER
-        self._file = self.folder / f"{platform.node()}.{os.getpid()}.jsonl"
+    def __init__(self, place: Folder) -> None:
+        self.place = place
+        self._file = f"{FOLDER}/{platform.node()}.{os.getpid()}.jsonl"
 
     def begin(self, units: Mapping[str, int], settings: str = "") -> None:
         """A run by ``settings`` begins, with so many units of each stage; the one before is forgotten."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.place.clear(FOLDER)
         with suppress(OSError):
-            write_atomically(self.folder / PLAN, json.dumps({"units": dict(units), "settings": settings}))
+            self.place.write(f"{FOLDER}/{PLAN}", json.dumps({"units": dict(units), "settings": settings}))
 
     @contextmanager
     def unit(self, stage: str, unit: str) -> Iterator[dict[str, Any]]:
@@ -227,27 +227,34 @@ class Activity:
 
     def _append(self, stage: str, unit: str, said: Mapping[str, Any]) -> None:
         # Without the folder there is no run that the unit is a part of; a full disk is told of by the unit itself.
-        with suppress(OSError), self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"stage": stage, "unit": unit, "at": time.time(), **said}) + "\n")
+        self.place.append(self._file, json.dumps({"stage": stage, "unit": unit, "at": time.time(), **said}) + "\n")
 
 
-def last_begun(root: Path) -> tuple[dict[str, int], str] | None:
-    """The units of each stage of the run that began last below the store ``root``, and its settings; None: none has."""
+def noted_url(store: Path) -> str | None:
+    """The bucket that the last run of this host into the folder ``store`` has shared; None: none."""
+    with suppress(OSError, ValueError, InputError):
+        return checked_url((store / FOLDER / URL).read_text(encoding="utf-8"))
+    return None
+
+
+def last_begun(place: Folder) -> tuple[dict[str, int], str] | None:
+    """The units of each stage of the run that began last, and its settings; None: none has."""
     try:
-        plan = json.loads((root / FOLDER / PLAN).read_text(encoding="utf-8"))
+        plan = json.loads(place.read(f"{FOLDER}/{PLAN}") or b"")
         return dict(plan["units"]), plan["settings"]
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def entries(root: Path) -> list[Entry]:
+def entries(place: Folder) -> list[Entry]:
     """The last that is known of each unit that has begun; one whose process here is gone is ``lost``."""
     last: dict[tuple[str, str], tuple[float, Entry]] = {}
-    for path in sorted((root / FOLDER).glob("*.jsonl")):
-        host, process = path.stem.rsplit(".", 1)
+    noted = place.read_all(sorted(name for name in place.names(FOLDER) if name.endswith(".jsonl")))
+    for name, content in noted.items():
+        host, process = Path(name).stem.rsplit(".", 1)
         gone = host == platform.node() and not Path(f"/proc/{process}").exists() and Path("/proc/self").exists()
         began: dict[tuple[str, str], float] = {}
-        for row in _rows(path):
+        for row in _rows(content):
             unit = (row["stage"], row["unit"])
             began_s = began.setdefault(unit, row["at"])
             if row["status"] == RUNNING:
@@ -259,8 +266,8 @@ def entries(root: Path) -> list[Entry]:
     return [entry for _, entry in last.values()]
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+def _rows(content: bytes) -> Iterator[dict[str, Any]]:
+    for line in content.decode(errors="replace").splitlines():
         with suppress(ValueError):  # the end of what a killed process was writing
             row = json.loads(line)
             if isinstance(row, dict) and row.keys() >= {"stage", "unit", "at", "status"}:

@@ -104,7 +104,7 @@ class Store:
         A damaged one is as good as none, and stays until `commit` replaces it: whoever only looks changes nothing.
         """
         if key not in self._verified:
-            artifact = _intact(self.folder(stage, key))
+            artifact = intact(self.folder(stage, key))
             if artifact is None and self._beside is not None:
                 artifact = self._beside.find(stage, key)
             if artifact is None:
@@ -152,6 +152,10 @@ class Store:
         paths = sorted(path for path in scratch.rglob("*") if path.is_file())
         files = {path.relative_to(scratch).as_posix(): file_digest(path) for path in paths}
         (scratch / MANIFEST).write_text(canonical_json({"files": files}))
+        self._place(scratch, stage, key)
+        return Artifact(self.folder(stage, key), files)
+
+    def _place(self, scratch: Path, stage: str, key: str) -> None:
         sync_folder(scratch)
         folder = self.folder(stage, key)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -160,17 +164,27 @@ class Store:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            if _intact(folder) is not None:
+            if intact(folder) is not None:
                 # Another process made the same artifact first; equal keys have equal content.
                 shutil.rmtree(scratch)
             else:
                 shutil.rmtree(folder)
                 scratch.rename(folder)
         sync(folder.parent)
-        return Artifact(folder, files)
+
+    def kept(self, stage: str) -> dict[str, int]:
+        """The keys of all artifacts of a stage, and their sizes in bytes."""
+        folders = [manifest.parent for manifest in (self.root / stage).glob(f"*/*/{MANIFEST}")]
+        return {each.name: sum(p.stat().st_size for p in each.rglob("*") if p.is_file()) for each in folders}
+
+    def remove(self, stage: str, key: str) -> None:
+        """Delete an artifact, whole: its manifest first, without which it counts as none."""
+        (self.folder(stage, key) / MANIFEST).unlink(missing_ok=True)
+        shutil.rmtree(self.folder(stage, key), ignore_errors=True)
 
 
-def _intact(folder: Path) -> Artifact | None:
+def intact(folder: Path) -> Artifact | None:
+    """The artifact in ``folder``; None where it is not complete, or damaged."""
     try:
         files = json.loads((folder / MANIFEST).read_text())["files"]
     except (OSError, ValueError, KeyError, TypeError):

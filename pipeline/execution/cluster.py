@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import apportion
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import digest, file_digest
 from apportion.foundation.optional_packages import check_installed
 from apportion.foundation.truncate import listed
@@ -29,6 +29,7 @@ from apportion.pipeline.config import Config
 from apportion.pipeline.engine.progress import StageProgress
 from apportion.pipeline.execution.runner import ClusterExecutor, Message, listening, send_by, worker_environment
 from apportion.pipeline.execution.worker_errors import TO_LOWER
+from apportion.pipeline.shared_place import check_bucket
 from apportion.pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -178,7 +179,9 @@ def identity() -> str:
     return f"Python {python}, apportion {version('apportion')} (code {code[:8]})"
 
 
-def complaints(ours: str, probe: Path, corpus: Path, files: list[str], threads: int, dask_worker: Worker) -> list[str]:
+def complaints(
+    ours: str, probe: Path, corpus: Path, files: list[str], threads: int, store: str | None, dask_worker: Worker
+) -> list[str]:
     """Why a worker cannot be used: other code than ``ours``, folders that it does not see; asked in the worker."""
     told = []
     if identity() != ours:
@@ -188,7 +191,13 @@ def complaints(ours: str, probe: Path, corpus: Path, files: list[str], threads: 
     if (given := os.environ.get("OMP_NUM_THREADS")) != str(threads):
         told.append(f"has OMP_NUM_THREADS = {given}: set it to {threads} (run.threads), or bits differ")
     try:
-        (probe / uuid.uuid4().hex).touch()
+        if store is None:
+            (probe / uuid.uuid4().hex).touch()
+        else:  # Of the run folder it has a copy of its own.
+            probe.parent.mkdir(parents=True, exist_ok=True)
+            check_bucket(store)
+    except ApportionError as error:
+        told.append(f"cannot use the store: {error.args[0].rstrip('.')}")
     except OSError as error:
         told.append(f"cannot write into {probe.parent} ({error.strerror}): share `output` at this path")
     if not corpus.is_dir() or sorted(path.name for path in corpus.iterdir()) != files:
@@ -202,7 +211,7 @@ def check_workers(client: Client, config: Config) -> None:
     probe.mkdir(parents=True)
     folders = (probe, config.corpus, sorted(path.name for path in config.corpus.iterdir()))
     try:
-        given = (identity(), *folders, config.run.threads)
+        given = (identity(), *folders, config.run.threads, config.run.store)
         answers = client.run(complaints, *given, on_error="return", callback_timeout=CHECK_S)
     except TimeoutError:
         raise InputError(

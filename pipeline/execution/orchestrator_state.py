@@ -1,20 +1,19 @@
 """What was decided when a run under an orchestrator began, for its tasks on other machines.
 
 Machines may hold different files (the face mesh here, none there), and tasks load the configuration anew. What the
-first task has decided lies in the run folder, which all of them share; those after it obey.
+first task has decided lies in the run folder or bucket that all of them share; those after it obey.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import get_args
 
 from apportion.features.settings import AUTO, AutoDetector
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import write_atomically
 from apportion.pipeline.assembly import decided
 from apportion.pipeline.config import Config
+from apportion.pipeline.shared_place import shared_place
 
 FILE = "decided.json"
 
@@ -24,13 +23,13 @@ def decide(config: Config) -> None:
 
     Raises ``InputError`` where the run folder cannot be written.
     """
-    path = config.output / FILE
     chosen = decided(config).features.auto_detector
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps({"auto_detector": chosen}) + "\n")
+        shared_place(config.run.store, config.output).write(FILE, json.dumps({"auto_detector": chosen}) + "\n")
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}). Set `output` to a folder of yours.") from None
+        raise InputError(
+            f"{config.output / FILE}: cannot be written ({error.strerror}). Set `output` to a folder of yours."
+        ) from None
 
 
 def as_decided(config: Config) -> Config:
@@ -40,17 +39,19 @@ def as_decided(config: Config) -> Config:
     """
     if config.features.detector != AUTO:
         return config
-    chosen = _read(config.output / FILE)
+    chosen = _read(config)
     if chosen is None:
         return decided(config)
     return config.changed("features", auto_detector=chosen)
 
 
-def _read(path: Path) -> AutoDetector | None:
+def _read(config: Config) -> AutoDetector | None:
+    path = f"{config.run.store or config.output}/{FILE}"
     try:
-        chosen: AutoDetector | None = json.loads(path.read_text(encoding="utf-8"))["auto_detector"]
-    except FileNotFoundError:
-        return None
+        content = shared_place(config.run.store, config.output).read(FILE)
+        if content is None:
+            return None
+        chosen: AutoDetector | None = json.loads(content)["auto_detector"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: cannot be read ({error}). Delete it and start the run again.") from None
     if chosen is not None and chosen not in get_args(AutoDetector):

@@ -151,6 +151,7 @@ def run_units(
     none begins after ``limit_s`` but the first, so that every attempt gets on.
     """
     engine = open_engine(config)
+    engine.shared.look_anew()
     declared = _stage(engine, stage)
     begun_s, numbers = time.monotonic(), count()
 
@@ -161,7 +162,10 @@ def run_units(
         ended()
         return outcome
 
-    return _run_side_by_side(engine, declared, _split(engine, declared, shards, asking)[shard], run)
+    try:
+        return _run_side_by_side(engine, declared, _split(engine, declared, shards, asking)[shard], run)
+    finally:
+        engine.shared.flush()
 
 
 def _late(limit_s: float) -> str:

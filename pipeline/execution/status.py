@@ -15,7 +15,8 @@ from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import indented
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.usage import Usage
-from apportion.pipeline.engine.progress import LOST, RUNNING, Entry, entries, last_begun, time_text
+from apportion.pipeline.engine.progress import LOST, RUNNING, Entry, entries, last_begun, noted_url, time_text
+from apportion.pipeline.shared_place import shared_place
 
 FINISHED, FAILED = ("done", "reused"), ("failed", "blocked", LOST)
 MOST_SHOWN = 10
@@ -72,9 +73,10 @@ class RunStatus:
         return "\n".join(lines)
 
 
-def run_status(output: Path, llm_cache: Path) -> RunStatus:
+def run_status(output: Path, llm_cache: Path, store: str | None = None) -> RunStatus:
     """How far the last run into ``output`` is; raises InputError where nothing has been run into it."""
-    begun, known = last_begun(output / "store"), entries(output / "store")
+    place = shared_place(store or noted_url(output / "store"), output / "store")
+    begun, known = last_begun(place), entries(place)
     if begun is None:
         raise InputError(f"{output}: nothing has been run into this folder. Run `apportion run CONFIG` first.")
     stages = tuple(_stage(name, count, [e for e in known if e.stage == name]) for name, count in begun[0].items())

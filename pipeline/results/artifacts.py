@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from apportion.foundation.errors import InputError
 from apportion.pipeline.engine.engine import Engine
 from apportion.pipeline.engine.progress import last_begun
 from apportion.pipeline.engine.stage import Unit
-from apportion.pipeline.engine.store import MANIFEST
 from apportion.pipeline.results.publish import TABLES
 from apportion.pipeline.results.run_folder import RUBRIC, SLICES, session_file_name
 
@@ -59,8 +57,8 @@ def _files_of(unit: Unit) -> tuple[str, ...]:
 class Leftover:
     """An artifact that no unit of the configuration, as it is now, would use. ``size``: bytes."""
 
-    folder: Path
     stage: str
+    key: str
     size: int
 
 
@@ -71,7 +69,7 @@ def leftovers(engine: Engine) -> Iterator[Leftover]:
     run was by other settings (an option, another machine's files), or a session cannot be read now, so that it is not
     known what is of use.
     """
-    begun = last_begun(engine.config.store)
+    begun = last_begun(engine.shared)
     if begun is None or begun[1] != engine.settings:
         raise InputError(
             f"{engine.config.output}: the last run into it had other settings than this configuration has here (an "
@@ -79,7 +77,7 @@ def leftovers(engine: Engine) -> Iterator[Leftover]:
         )
     if broken := [row["cause"] for row in engine.facts["quarantine"](engine) if row["stage"] == "check"]:
         raise InputError(f"{broken[0]} Until then --gc cannot know which finished work is still used.")
-    kept = {name: sorted((engine.config.store / name).glob(f"*/*/{MANIFEST}")) for name in engine.plan.stages}
+    kept = {name: engine.store.kept(name) for name in engine.plan.stages}
     failed = {(outcome.stage, outcome.unit) for outcome in engine.failures()}
     unsettled: set[str] = set()
     for name, stage in engine.plan.stages.items():
@@ -91,15 +89,5 @@ def leftovers(engine: Engine) -> Iterator[Leftover]:
             unit not in finished and (name, unit) not in failed for unit in engine.plan.units[name]
         ):
             unsettled.add(name)
-        used = {artifact.folder for artifact in finished.values()}
-        for manifest in kept[name]:
-            if manifest.parent not in used:
-                size = sum(path.stat().st_size for path in manifest.parent.rglob("*") if path.is_file())
-                yield Leftover(manifest.parent, name, size)
-
-
-def remove(found: Sequence[Leftover]) -> None:
-    """Delete artifacts, each whole: its manifest first, without which it counts as none."""
-    for leftover in found:
-        (leftover.folder / MANIFEST).unlink(missing_ok=True)
-        shutil.rmtree(leftover.folder)
+        used = {artifact.folder.name for artifact in finished.values()}
+        yield from (Leftover(name, key, size) for key, size in sorted(kept[name].items()) if key not in used)

@@ -49,7 +49,8 @@ def _tell(source: Path, watch: bool, as_json: bool) -> None:
     output = config.output if config else source
     idle = 0
     while True:
-        status = run_status(output, config.llm_cache if config else output / "llm_cache.sqlite")
+        cache = config.llm_cache if config else output / "llm_cache.sqlite"
+        status = run_status(output, cache, config.run.store if config else None)
         if watch and not as_json:
             click.clear()  # only on a terminal
         click.echo(json.dumps(status.to_json()) if as_json else status.text())
@@ -68,12 +69,12 @@ def _ask_store(source: Path, made: Path | None, delete: bool) -> None:
     from apportion.pipeline.config import load_config
     from apportion.pipeline.execution.local import output_lock
     from apportion.pipeline.execution.orchestrator_state import as_decided
-    from apportion.pipeline.results.artifacts import leftovers, provenance_text, remove
+    from apportion.pipeline.results.artifacts import leftovers, provenance_text
 
     if source.is_dir():
         raise InputError(f"{source} is a folder: --provenance and --gc take the configuration (TOML) of the run.")
     config = as_decided(load_config(source))
-    if not config.store.is_dir():
+    if config.run.store is None and not config.store.is_dir():
         raise InputError(f"{config.output}: nothing has been run into this folder. Run `apportion run {source}` first.")
     engine = replace(open_engine(config), looks_only=True)
     if made is not None:
@@ -82,8 +83,11 @@ def _ask_store(source: Path, made: Path | None, delete: bool) -> None:
     with output_lock(config.output):
         found = list(leftovers(engine))
         for leftover in found:
-            click.echo(f"{leftover.stage:<16}{leftover.size:>14,} bytes  {leftover.folder}")
+            click.echo(
+                f"{leftover.stage:<16}{leftover.size:>14,} bytes  {engine.store.folder(leftover.stage, leftover.key)}"
+            )
         told = f"{len(found):,} artifacts, {sum(each.size for each in found):,} bytes, no longer used"
         if delete:
-            remove(found)
+            for leftover in found:
+                engine.store.remove(leftover.stage, leftover.key)
         click.echo(f"{told}: {'deleted' if delete else 'nothing was done; --delete removes them'}")

@@ -51,7 +51,7 @@ STAGES = (
 
 
 def engine(tmp_path, sessions, stages=STAGES, gain=1) -> Engine:
-    chosen = {"run": SimpleNamespace(sessions=None), "decompose": SimpleNamespace(methods=("uniform",))}
+    chosen = {"run": SimpleNamespace(sessions=None, store=None), "decompose": SimpleNamespace(methods=("uniform",))}
     config = SimpleNamespace(store=tmp_path, gain=gain, seeds=(0,), **chosen)
     corpus = Corpus.of(tmp_path, {})
     by_id = {s.session_id: s for s in sessions}

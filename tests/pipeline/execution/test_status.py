@@ -15,6 +15,7 @@ from apportion.foundation.errors import InputError
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.pipeline.engine.progress import FOLDER, Activity, entries, last_begun
 from apportion.pipeline.execution.status import run_status
+from apportion.pipeline.shared_place import Folder
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 
@@ -56,7 +57,7 @@ def test_a_finished_run_tells_each_stage_by_its_folder_and_by_its_configuration(
 
 
 def test_what_runs_fails_and_is_left_is_told_with_the_time_that_it_takes(tmp_path, monkeypatch):
-    activity = Activity(tmp_path / "run" / "store")
+    activity = Activity(Folder(tmp_path / "run" / "store"))
     activity.begin({"judge": 10, "rewards": 1})
     clock = iter(float(number) for number in range(100))
     monkeypatch.setattr(time, "time", lambda: next(clock))
@@ -75,37 +76,38 @@ def test_what_runs_fails_and_is_left_is_told_with_the_time_that_it_takes(tmp_pat
 
 
 def test_a_unit_whose_process_was_killed_is_no_longer_at_work(tmp_path):
-    Activity(tmp_path / "store").begin({"judge": 1})
+    Activity(Folder(tmp_path / "store")).begin({"judge": 1})
     text = (
         "import sys, os, signal\nfrom pathlib import Path\nfrom apportion.pipeline.engine.progress import Activity\n"
-        "with Activity(Path(sys.argv[1])).unit('judge', 's1'):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from apportion.pipeline.shared_place import Folder\n"
+        "with Activity(Folder(Path(sys.argv[1]))).unit('judge', 's1'):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", text, tmp_path / "store"], check=False)
-    ((entry, *others),) = (entries(tmp_path / "store"),)
+    ((entry, *others),) = (entries(Folder(tmp_path / "store")),)
     assert (entry.status, entry.unit, others) == ("lost", "s1", [])
     assert "its process ended without a word" in run_status(tmp_path, tmp_path / NO_CACHE).text()
 
 
 def test_another_machine_s_unit_counts_as_running_and_a_torn_line_as_none(tmp_path):
-    activity = Activity(tmp_path / "store")
+    activity = Activity(Folder(tmp_path / "store"))
     activity.begin({"judge": 2})
     line = json.dumps({"stage": "judge", "unit": "s1", "at": 0.0, "status": "running"})
     (tmp_path / "store" / FOLDER / "node.7.cluster.12.jsonl").write_text(f'{line}\n{{"stage": "judge", "un')
-    (entry,) = entries(tmp_path / "store")
+    (entry,) = entries(Folder(tmp_path / "store"))
     assert (entry.status, entry.host, entry.process) == ("running", "node.7.cluster", 12)
 
 
 def test_what_was_noted_last_counts_whoever_noted_it(tmp_path):
-    Activity(tmp_path).begin({"judge": 1})
+    Activity(Folder(tmp_path)).begin({"judge": 1})
     line = {"stage": "judge", "unit": "s1", "status": "running"}
     rows = {"b.12": {**line, "at": 1.0}, "a.12": {**line, "at": 3.0, "status": "done"}, "c.12": 7}
     for name, row in rows.items():
         (tmp_path / FOLDER / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
-    assert [entry.status for entry in entries(tmp_path)] == ["done"]
+    assert [entry.status for entry in entries(Folder(tmp_path))] == ["done"]
 
 
 def test_a_watch_ends_where_nothing_is_at_work(tmp_path, monkeypatch):
-    Activity(tmp_path / "store").begin({"judge": 1})
+    Activity(Folder(tmp_path / "store")).begin({"judge": 1})
     monkeypatch.setattr("apportion.commands.view.status.EVERY_S", 0.001)
     done = in_process(monkeypatch, "status", tmp_path, "--watch")
     assert done.returncode == 1 and "nothing has been at work for" in done.stderr
@@ -113,7 +115,7 @@ def test_a_watch_ends_where_nothing_is_at_work(tmp_path, monkeypatch):
 
 def test_what_was_paid_is_not_asked_for_while_another_machine_asks(tmp_path):
     ReplyCache(tmp_path / "cache.sqlite").close()
-    Activity(tmp_path / "store").begin({"judge": 1})
+    Activity(Folder(tmp_path / "store")).begin({"judge": 1})
     assert run_status(tmp_path, tmp_path / "cache.sqlite").replies is not None
     line = {"stage": "judge", "unit": "s1", "at": 0.0, "status": "running"}
     (tmp_path / "store" / FOLDER / "elsewhere.12.jsonl").write_text(json.dumps(line) + "\n")
@@ -121,13 +123,13 @@ def test_what_was_paid_is_not_asked_for_while_another_machine_asks(tmp_path):
 
 
 def test_a_new_run_forgets_the_one_before_and_a_unit_alone_is_no_run(tmp_path):
-    activity = Activity(tmp_path)
+    activity = Activity(Folder(tmp_path))
     note(activity, "judge", "s1")
-    assert last_begun(tmp_path) is None and entries(tmp_path) == []
+    assert last_begun(Folder(tmp_path)) is None and entries(Folder(tmp_path)) == []
     activity.begin({"judge": 1})
     note(activity, "judge", "s1")
     activity.begin({"judge": 3})
-    assert last_begun(tmp_path) == ({"judge": 3}, "") and entries(tmp_path) == []
+    assert last_begun(Folder(tmp_path)) == ({"judge": 3}, "") and entries(Folder(tmp_path)) == []
 
 
 @pytest.mark.parametrize(
@@ -203,7 +205,7 @@ def test_nothing_is_deleted_while_a_run_is_at_work(finished, monkeypatch):
 
 
 def test_a_plan_that_is_no_plan_is_none(tmp_path):
-    Activity(tmp_path / "store").begin({"judge": 1})
+    Activity(Folder(tmp_path / "store")).begin({"judge": 1})
     (tmp_path / "store" / FOLDER / "plan.json").write_text("{")
     with pytest.raises(InputError, match="nothing has been run into this folder"):
         run_status(tmp_path, tmp_path / NO_CACHE)
