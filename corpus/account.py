@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from apportion.corpus.files.stored_rows import parts
 from apportion.foundation.errors import UnitError
 from apportion.foundation.safe_text import is_seen
 from apportion.foundation.truncate import listed, shortened
@@ -299,7 +300,9 @@ def _counted(made: Made) -> dict[str, float]:
     return {
         "sessions": rows.get("sessions", 0),
         "turns": rows.get("utterances", 0),
-        "words": words_of(made.tables["utterances"].column("text")) if rows.get("utterances") else 0,
+        "words": sum(words_of(part.column("text")) for _, part in parts(made.tables["utterances"]))
+        if rows.get("utterances")
+        else 0,
         "scores": rows.get("ratings", 0) + rows.get("turn_labels", 0),
     }
 

@@ -30,6 +30,7 @@ from apportion.corpus.importers.chats.messages import (
     leave_out,
     settle,
 )
+from apportion.corpus.importers.chats.row_groups import DataSet, data_set
 from apportion.corpus.importers.chats.scales import SCALES, NoScaleError, Scale, check_values, is_blank, scale_option
 from apportion.corpus.importers.chats.sources import chat_files, read_items
 from apportion.corpus.importers.chats.tables import (
@@ -68,6 +69,7 @@ OPTIONS = {
     "target": "the role of who is rated (default: assistant, gpt, agent, ...)",
 }
 MOST_KEYS = 12
+MORE = ", and in others"
 UNNAMED = "score"
 TOLD_NAME = "the rating is called 'score', and a language model that is asked is told that name"
 MARKS = ("deleted", "is_deleted", "hidden", "retracted", "error", "is_error")
@@ -144,9 +146,13 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """
     check_options("chat", options, OPTIONS)
     log = _Log(options, scale_option("chat", options))
-    files = [(path, *read_items(path)) for path in chat_files(src)]
+    paths = chat_files(src)
+    large = data_set(src, paths, options, log.scale)
+    files = [(path, *read_items(path)) for path in paths] if large is None else []
     log.stems.update(stem(path) for path, _, _ in files)
-    if any(
+    if large is not None:
+        _import_parts(log, large)
+    elif any(
         is_traces(strange) for _, items, _ in files if (strange := [one for one in items if not _is_ours(one.found)])
     ):
         _import_traces(log, src, files)
@@ -160,6 +166,21 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
             f"Say which key holds it: -o score=KEY, or -o score={NONE} to import unrated chats."
         )
     return CorpusBuild(log.rows.tables(), log.notes(), tuple(log.left_out), answers=log.answers)
+
+
+def _import_parts(log: _Log, large: DataSet) -> None:
+    """A data set of which some chats at a time are in memory."""
+    log.told += large.told.notes
+    told: dict[str, str] = {}
+    for items, log.options in large.parts():
+        before = len(log.told)
+        _import_file(log, large.folder, items, is_table=True)
+        for note in log.told[before:]:
+            what = note.partition(": in ")[0]
+            told[what] = f"{told[what].removesuffix(MORE)}{MORE}" if told.get(what, note) != note else note
+        del log.told[before:]
+        log.rows.spill()
+    log.told += told.values()
 
 
 def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item], bool]]) -> None:
