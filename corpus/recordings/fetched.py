@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from apportion.corpus.recordings.addresses import (
     ChangedError,
@@ -162,7 +162,8 @@ def _make_room(copy: _Copy, url: str, size: int, stamp: str) -> None:
 
 def _used(own: _Copy, most: int) -> int:
     """Bytes that other copies take, once enough of them are gone for ``most``, or all that can go."""
-    sizes = {path: int(_said(path).get("size", 0)) for path in own.folder.glob("*.json") if path != own.said}
+    others = (path for path in own.folder.glob("*.json") if path != own.said)
+    sizes: dict[Path, int] = {path: int(_said(path).get("size", 0)) for path in others}
     used = sum(sizes.values())
     for path in sorted(sizes, key=_last_used):
         if used <= most:
@@ -195,7 +196,7 @@ def _limit() -> int:
     return size
 
 
-def _said(path: Path) -> dict[str, object]:
+def _said(path: Path) -> dict[str, Any]:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -94,12 +95,15 @@ def data_set(src: Path, files: Sequence[Path], options: Mapping[str, str], scale
     """
     if not files or not all(path.suffix.lower() == ".parquet" for path in files):
         return None
-    many = sum(map(_count, files))
-    if many <= LARGE and (len(files) < 2 or len({tuple(_names(path)) for path in files}) > 1):
+    many, names = 0, []
+    for path in files:
+        with _opened(path) as (_, parquet):
+            many += parquet.metadata.num_rows
+            names.append(tuple(parquet.schema_arrow.names))
+    if many <= LARGE and (len(files) < 2 or len(set(names)) > 1):
         return None
-    columns = _names(files[0])
-    for path in files[1:]:
-        if odd := set(_names(path)) ^ set(columns):
+    for path, columns in zip(files, names, strict=True):
+        if odd := set(columns) ^ set(names[0]):
             raise InputError(
                 f"{path}: one of it and {files[0].name} has no column {listed(sorted(odd))}. The parts of one data set "
                 "have the same columns: write it again, or import it by itself."
@@ -112,7 +116,7 @@ def data_set(src: Path, files: Sequence[Path], options: Mapping[str, str], scale
     groups, rows, is_shared = _indexed(files, given["id"])
     if not rows or (many <= LARGE and not is_shared):
         return None
-    return DataSet(src, {**options, **given}, told, tuple(columns), tuple(groups), rows)
+    return DataSet(src, {**options, **given}, told, names[0], tuple(groups), rows)
 
 
 def _keys(finder: KeyFinder, scale: Scale | None) -> tuple[dict[str, str], Keys] | None:
@@ -134,25 +138,21 @@ def _some(what: str, key: str | None) -> dict[str, str]:
     return {} if key is None else {what: key}
 
 
-def _count(path: Path) -> int:
-    with readable(path, AGAIN), pa.OSFile(str(path)) as file:
-        return int(pq.ParquetFile(file).metadata.num_rows)
-
-
-def _names(path: Path) -> list[str]:
-    with readable(path, AGAIN), pa.OSFile(str(path)) as file:
-        return list(pq.ParquetFile(file).schema_arrow.names)
+@contextmanager
+def _opened(path: Path, again: str = AGAIN) -> Iterator[tuple[pa.NativeFile, pq.ParquetFile]]:
+    with readable(path, again), pa.OSFile(str(path)) as file:
+        yield file, pq.ParquetFile(file)
 
 
 def _sample(files: Sequence[Path]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     places = []
     for path in files:
-        with readable(path, AGAIN), pa.OSFile(str(path)) as file:
-            places += [(path, number) for number in range(pq.ParquetFile(file).num_row_groups)]
+        with _opened(path) as (_, parquet):
+            places += [(path, number) for number in range(parquet.num_row_groups)]
     for path, number in places[:: max(1, len(places) // GROUPS)]:
-        with readable(path, AGAIN), pa.OSFile(str(path)) as file:
-            batch = next(pq.ParquetFile(file).iter_batches(SAMPLE, row_groups=[number]), None)
+        with _opened(path) as (_, parquet):
+            batch = next(parquet.iter_batches(SAMPLE, row_groups=[number]), None)
             rows += [] if batch is None else map(_plain, batch.to_pylist())
     return rows
 
@@ -164,8 +164,8 @@ def _indexed(files: Sequence[Path], id_: str) -> tuple[list[_Group], Counter[str
     is_shared = False
     for path in files:
         before = set(rows)
-        with readable(path, AGAIN), pa.OSFile(str(path)) as file:
-            parquet = check_unpacked(file, path)
+        with _opened(path) as (file, parquet):
+            check_unpacked(file, path)
             for number in range(parquet.num_row_groups):
                 column = _ids(parquet.read_row_group(number, columns=[id_.partition(".")[0]]).column(0))
                 if column is None:
@@ -195,8 +195,7 @@ def _ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _read_group(group: _Group) -> pa.Table:
-    with readable(group.path, f"Row group {group.number}. {AGAIN}"), pa.OSFile(str(group.path)) as file:
-        parquet = pq.ParquetFile(file)
+    with _opened(group.path, f"Row group {group.number}. {AGAIN}") as (_, parquet):
         size = parquet.metadata.row_group(group.number).total_byte_size
         if size > MOST_BYTES:
             raise InputError(

@@ -89,7 +89,7 @@ def _import(tmp_path, src="data", **options):
 
 def test_rows_of_chats_and_whole_numbers_as_ids(tmp_path, small):
     rows = [
-        {"id": number, "messages": json.dumps([{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Y"}]),
+        {"id": number, "messages": json.dumps([{"role": who, "content": "Hello?"} for who in ("user", "assistant")]),
          "score": 1 + number % 5}
         for number in range(12)
     ]  # fmt: skip

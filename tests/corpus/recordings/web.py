@@ -52,16 +52,17 @@ def serve() -> Iterator[Web]:
             if web.ranges and wanted:
                 start, end = int(wanted[1]), min(int(wanted[2]) + 1, len(content))
                 body, code = content[start:end], 206 if start < len(content) else 416
+            length = len(body)
+            if length > 1 and web.cut:
+                body = body[: web.cut.pop(0)]
+            web.sent += len(body)
             self.send_response(code)
             if code == 206:
                 self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(content)}")
             if web.said:
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Length", str(length))
                 self.send_header("ETag", web.tags.get(self.path, '"one"'))
             self.end_headers()
-            if len(body) > 1 and web.cut:
-                body = body[: web.cut.pop(0)]
-            web.sent += len(body)
             with suppress(OSError):
                 self.wfile.write(body)
 
