@@ -65,12 +65,12 @@ def held(url: str) -> Iterator[Path]:
     remote, stamp = state_of(url)
     copy = _Copy(cache_folder() / "media", url)
     while True:
-        with copy.locked(fcntl.LOCK_SH):
+        with _lock(copy.lock, fcntl.LOCK_SH):
             if copy.is_of(stamp):
                 os.utime(copy.lock)
                 yield copy.file
                 return
-        with copy.locked(fcntl.LOCK_EX):
+        with _lock(copy.lock, fcntl.LOCK_EX):
             if not copy.is_of(stamp):
                 _fetch(copy, url, remote, stamp)
 
@@ -84,11 +84,6 @@ class _Copy:
         self.folder = folder
         self.lock, self.said = folder / f"{name}.lock", folder / f"{name}.json"
         self.file, self.part = folder / f"{name}{ending[0] if ending else ''}.copy", folder / f"{name}.part"
-
-    @contextmanager
-    def locked(self, how: int) -> Iterator[None]:
-        with _lock(self.lock, how):
-            yield
 
     def is_of(self, stamp: str) -> bool:
         return self.file.is_file() and _said(self.said).get("stamp") == stamp
