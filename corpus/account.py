@@ -294,12 +294,19 @@ def words_of(column: pa.Array | pa.ChunkedArray) -> int:
     return sum(words_in(column.slice(at, _BATCH).to_pylist()) for at in range(0, len(column), _BATCH))
 
 
+def _parts(made: Made) -> Iterator[pa.Table]:
+    """The utterances, by row group where they are stored."""
+    utterances = made.tables["utterances"]
+    stored = getattr(utterances, "parts", None)
+    return iter([utterances]) if stored is None else (table for _, table in stored())
+
+
 def _counted(made: Made) -> dict[str, float]:
     rows = {name: table.num_rows for name, table in made.tables.items()}
     return {
         "sessions": rows.get("sessions", 0),
         "turns": rows.get("utterances", 0),
-        "words": words_of(made.tables["utterances"].column("text")) if rows.get("utterances") else 0,
+        "words": sum(words_of(part.column("text")) for part in _parts(made)) if rows.get("utterances") else 0,
         "scores": rows.get("ratings", 0) + rows.get("turn_labels", 0),
     }
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from apportion.corpus.schema import CORPUS_TABLES
+from apportion.corpus.files.stored_rows import StoredRows
+from apportion.corpus.files.tablefile import sort_rows
+from apportion.corpus.schema import CORPUS_TABLES, UTTERANCES
 from apportion.corpus.session import Event
 from apportion.corpus.speakers.settled import Speaker
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import temporary_name
 from apportion.foundation.safe_text import IN_TABLES, whole_text
 
+_FOLDER: ContextVar[Path] = ContextVar("folder")
 COLUMNS = {schema.name: schema.arrow for schema in CORPUS_TABLES}
 
 
@@ -63,6 +71,9 @@ class CorpusRows:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in COLUMNS}
+        self._done: dict[str, list[pa.Table]] = {name: [] for name in COLUMNS}
+        self._writer: pq.ParquetWriter | None = None
+        self._spilled = Path()
 
     def session(
         self, session_id: str, source: str, *, duration_s: float | None = None, language: str | None = None
@@ -124,9 +135,54 @@ class CorpusRows:
         """Add something that somebody did while another spoke, or that was seen of them."""
         self._rows["events"].append((session_id, *vars(event).values()))
 
+    def spill(self) -> None:
+        """Let go of all rows so far: utterances become a row group of a file in the folder of `spilled_into`.
+
+        The utterances of a session lie between two calls, those of a later one behind all others by the order of ids.
+        Raises ``InputError``: the folder cannot be written.
+        """
+        new = {name: _table(rows, COLUMNS[name]) for name, rows in self._rows.items()}
+        self._rows = {name: [] for name in COLUMNS}
+        utterances = sort_rows(new.pop("utterances"), UTTERANCES)
+        folder = _FOLDER.get()
+        try:
+            if self._writer is None:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._spilled = temporary_name(folder / "turns.parquet")
+                self._writer = pq.ParquetWriter(self._spilled.absolute(), COLUMNS["utterances"], compression="zstd")
+            self._writer.write_table(utterances)
+        except OSError as error:
+            raise InputError(
+                f"{folder}: the corpus cannot be written ({error.strerror or error}). Free some space or name a folder "
+                "that you may write to."
+            ) from None
+        for name, table in new.items():
+            self._done[name].append(table)
+
     def tables(self) -> dict[str, pa.Table]:
-        """The tables, in the order in which rows were added."""
+        """The tables, in the order in which rows were added; utterances that were spilled stay in their file."""
+        if self._writer is not None:
+            self.spill()
+            self._writer.close()
+            self._done["utterances"] = [StoredRows(self._spilled, UTTERANCES)]
+            return {
+                name: pa.concat_tables(done) if name != "utterances" else done[0] for name, done in self._done.items()
+            }
         return {name: _table(rows, COLUMNS[name]) for name, rows in self._rows.items()}
+
+
+@contextmanager
+def spilled_into(folder: Path) -> Iterator[None]:
+    """Where `CorpusRows.spill` keeps its file, while the context is open."""
+    token, is_new = _FOLDER.set(folder), not folder.exists()
+    try:
+        yield
+    finally:
+        _FOLDER.reset(token)
+        if folder.is_dir():
+            temporary_name(folder / "turns.parquet").unlink(missing_ok=True)
+            if is_new and not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:

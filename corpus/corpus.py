@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from apportion.corpus.files.stored_rows import StoredRows
 from apportion.corpus.files.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
 from apportion.corpus.mean_std import mean
 from apportion.corpus.schema import CORPUS_TABLES, TableSchema
@@ -22,6 +23,7 @@ from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, sync, temporary_name
 
+KEPT_SESSIONS = 256
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
 SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_TABLES}
 
@@ -30,7 +32,8 @@ SCHEMAS: Mapping[str, TableSchema] = {schema.name: schema for schema in CORPUS_T
 class Corpus:
     """The seven tables of a corpus (schemas: ``corpus.schema``) and the folder that media paths are relative to.
 
-    Rows are kept in the order of their files, so that messages can name them; sessions come out sorted.
+    Rows are kept in the order of their files, so that messages can name them; sessions come out sorted. Utterances of
+    many row groups stay in their file (`apportion.corpus.files.stored_rows.StoredRows`).
 
     >>> sessions = pa.table({"session_id": ["s1"], "source": ["by hand"], "duration_s": [None], "language": ["en"]})
     >>> corpus = Corpus.of(".", {"sessions": sessions})  # Corpus.open(folder) reads what `write` wrote
@@ -110,7 +113,7 @@ class Corpus:
         row = self.sessions.slice(self._positions[session_id], 1).to_pylist()[0]
         return Session(
             session_id=session_id,
-            turns=tuple(Turn(*values) for values in self._utterances.values(session_id)),
+            turns=cast("tuple[Turn, ...]", StoredTurns(self, session_id)) if self.is_stored else self.turns(session_id),
             ratings=_mean_ratings(self._ratings.values(session_id)),
             media=tuple(_media(values) for values in self._media.values(session_id)),
             source=row["source"],
@@ -119,6 +122,20 @@ class Corpus:
             backgrounds=_backgrounds(self._backgrounds.values(session_id)),
             events=tuple(Event(*values) for values in self._events.values(session_id)),
         )
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether turns are read from the file when they are asked for, and not held."""
+        return isinstance(self.utterances, StoredRows)
+
+    def turns(self, session_id: str) -> tuple[Turn, ...]:
+        """The turns of a session by their numbers; none where it has none."""
+        return tuple(Turn(*values) for values in self._utterances.values(session_id))
+
+    @cached_property
+    def recent_turns(self) -> Callable[[str], tuple[Turn, ...]]:
+        """`turns`, of the last few sessions without reading."""
+        return lru_cache(KEPT_SESSIONS)(self.turns)
 
     def iter_sessions(self) -> Iterator[Session]:
         """All sessions, sorted by id."""
@@ -134,8 +151,9 @@ class Corpus:
         return {ids[i]: i for i in sorted(range(len(ids)), key=ids.__getitem__)}
 
     @cached_property
-    def _utterances(self) -> _Grouped:
-        return _Grouped(self.utterances, SCHEMAS["utterances"])
+    def _utterances(self) -> _Grouped | StoredRows:
+        stored = isinstance(self.utterances, StoredRows)
+        return self.utterances if stored else _Grouped(self.utterances, SCHEMAS["utterances"])
 
     @cached_property
     def _ratings(self) -> _Grouped:
@@ -156,6 +174,39 @@ class Corpus:
     @cached_property
     def _events(self) -> _Grouped:
         return _Grouped(self.events, SCHEMAS["events"])
+
+
+class StoredTurns(Sequence[Turn]):
+    """A session's turns where a corpus is too large to hold them: read whenever they are looked at."""
+
+    __slots__ = ("_corpus", "_session_id")
+
+    def __init__(self, corpus: Corpus, session_id: str) -> None:
+        self._corpus, self._session_id = corpus, session_id
+
+    def _read(self) -> tuple[Turn, ...]:
+        return self._corpus.recent_turns(self._session_id)
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._read()[place]
+
+    def __iter__(self) -> Iterator[Turn]:
+        return iter(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StoredTurns | tuple) and self._read() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._read())
+
+    def __repr__(self) -> str:
+        return repr(self._read())
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Turn, ...]]]:
+        return tuple, (self._read(),)
 
 
 class _Grouped:
@@ -226,6 +277,10 @@ def _open_table(root: Path, schema: TableSchema) -> pa.Table:
             f"{root}: no table {schema.name!r}; a corpus holds {names}. "
             "If an import into it was interrupted, run it again."
         )
+    if schema.name == "utterances" and path.suffix == ".parquet":
+        stored = StoredRows.of(path, schema)
+        if stored is not None:
+            return stored
     table = read_table(path, schema)
     if table.column("session_id").null_count:
         row = table.column("session_id").is_null().index(True).as_py() + 1

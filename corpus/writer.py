@@ -16,6 +16,7 @@ import pyarrow as pa
 from apportion.corpus.account import ACCOUNT, RECORD, AccountLine, account_lines
 from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
+from apportion.corpus.files.stored_rows import StoredRows
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
 from apportion.corpus.recordings.told import NOTHING, REPORT, Told, look
 from apportion.corpus.speakers.settled import Speaker, speaker_lines
@@ -155,9 +156,14 @@ def place(
     JSON: the same may be made there again, and nothing else. ``account``: what was read, and where it
     went. Raises ``InputError``: the folder cannot be written.
     """
-    tables = {name: sort_rows(table, SCHEMAS[name]) for name, table in made.tables.items()}
+    stored = isinstance(made.tables["utterances"], StoredRows)
+    tables = {
+        name: table if stored and name == "utterances" else sort_rows(table, SCHEMAS[name])
+        for name, table in made.tables.items()
+    }
     try:
-        remove_leftovers(out)
+        if not stored:  # Its own rows lie there, and are no leftovers yet.
+            remove_leftovers(out)
         claim(out, record)
         if made.files:
             tables["media"] = _bring(made.files, tables["media"], out)

@@ -85,13 +85,14 @@ def _longest_s(starts_s: Floats) -> float:
 def precomputed_behaviour(media: Sequence[Media], root: Path) -> dict[str, dict[str, Series]]:
     """`read_precomputed` of every row of kind ``features`` in ``media``, by person; ``root`` is the corpus folder.
 
-    Raises ``UnitError``: as `read_precomputed`, and for an address or a path that leaves the corpus folder.
+    Raises ``UnitError``: as `read_precomputed`, and for a path that leaves the corpus folder.
     """
-    from apportion.features.media_io.media import locate
+    from apportion.features.media_io.media import located
 
     by_person = {}
     for row in sorted((m for m in media if m.kind == KIND), key=lambda m: m.speaker):
-        by_person[row.speaker] = read_precomputed(locate(root, row.path), row.speaker, row.offset_s, row.channel)
+        with located(root, row.path) as place:
+            by_person[row.speaker] = read_precomputed(place, row.speaker, row.offset_s, row.channel)
     return by_person
 
 
@@ -105,10 +106,11 @@ def unmeasured_faces(media: Sequence[Media], root: Path) -> set[str]:
 
 
 def _has_emotions(root: Path, row: Media) -> bool:
-    from apportion.features.media_io.media import locate
+    from apportion.features.media_io.media import located
 
     try:
-        header, _ = read_head(locate(root, row.path), row.path)
+        with located(root, row.path) as place:
+            header, _ = read_head(place, row.path)
         wanted = parse_map(NAME if row.channel is None else row.channel)
     except UnitError:
         return False

@@ -1,4 +1,4 @@
-"""Checks of the media table: files that are there, not empty, and inside the corpus."""
+"""Checks of the media table: files that are there, not empty, and inside the corpus; addresses that may be read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
+from apportion.corpus.recordings.addresses import address_fault, is_address, shown
 from apportion.corpus.recordings.channel import ALLOWED, HALVES, parse_sound
 from apportion.corpus.recordings.feature_map import READY, parse_map
 from apportion.corpus.schema import MEDIA
@@ -57,8 +58,9 @@ def _row_problems(
         yield ValidationIssue("media", number, "speaker", id_, told, allowed, hint, "warning")
     fault = None if row["path"] is None else path_fault(row["path"], root)
     if fault is not None:
-        told, hint = f"{row['path']!r} {fault[0]}", fault[1]
-        yield ValidationIssue("media", number, "path", id_, told, "a file inside the corpus folder", hint)
+        name = shown(row["path"]) if is_address(row["path"]) else row["path"]
+        allowed = "a file inside the corpus folder, or an address"
+        yield ValidationIssue("media", number, "path", id_, f"{name!r} {fault[0]}", allowed, fault[1])
 
 
 def _is_map(text: str) -> bool:
@@ -71,11 +73,8 @@ def _is_map(text: str) -> bool:
 
 def path_fault(path: str, root: Path) -> tuple[str, str] | None:
     """What is wrong with a media path and what to do, or None; ``root`` is the resolved corpus folder."""
-    if "://" in path:
-        return (
-            "is an address, and recordings are read from this machine alone",
-            "Download the recording into the corpus folder and give its relative path.",
-        )
+    if is_address(path):
+        return address_fault(path)  # Whether it is there is asked once it is read: looking costs time, and money.
     try:
         full = (root / path).resolve()
         if Path(path).is_absolute() or not full.is_relative_to(root):

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.files.stored_rows import parts
 from apportion.corpus.issue import Severity, ValidationIssue
 from apportion.corpus.schema import BACKGROUNDS, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS
@@ -68,8 +69,8 @@ def not_numbers(table: pa.Table, name: str, columns: Iterable[str]) -> Iterator[
         yield from issues(name, odd, column, f"{{{column}}} is not a number", "a finite number", hint)
 
 
-def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue]:
-    """Rows whose key another row above has already."""
+def duplicates(table: pa.Table, schema: TableSchema, first: int = 0) -> Iterator[ValidationIssue]:
+    """Rows whose key another row above has already; in its file ``first`` rows stand above the table."""
     keys = list(schema.key)
     groups = table.select(keys).group_by(keys, use_threads=False).aggregate([([], "count_all")])
     if groups.num_rows == table.num_rows:
@@ -79,7 +80,7 @@ def duplicates(table: pa.Table, schema: TableSchema) -> Iterator[ValidationIssue
         if key in seen:
             shown = ", ".join(str(part) for part in key[1:] if part is not None) or str(key[0])
             column = keys[-1] if len(keys) < 3 else ", ".join(keys[1:])
-            told, allowed = f"{shown} is there already (row {seen[key]})", f"each {' + '.join(keys)} once"
+            told, allowed = f"{shown} is there already (row {first + seen[key]})", f"each {' + '.join(keys)} once"
             hint = "Renumber it, or remove one of the two."
             yield ValidationIssue(schema.name, number, column, key[0], told, allowed, hint)
         else:
@@ -96,8 +97,11 @@ def unknown_sessions(table: pa.Table, name: str, sessions: pa.Table) -> Iterator
 
 def pairs(table: pa.Table, *columns: str) -> set[tuple[Any, ...]]:
     """The distinct combinations of ``columns``."""
-    distinct = table.select(list(columns)).group_by(list(columns), use_threads=False).aggregate([])
-    return set(zip(*(distinct.column(name).to_pylist() for name in columns), strict=True))
+    found: set[tuple[Any, ...]] = set()
+    for _, part in parts(table):
+        distinct = part.select(list(columns)).group_by(list(columns), use_threads=False).aggregate([])
+        found.update(zip(*(distinct.column(name).to_pylist() for name in columns), strict=True))
+    return found
 
 
 def check_backgrounds(corpus: Corpus) -> Iterator[ValidationIssue]:

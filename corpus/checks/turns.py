@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.checks.rows import duplicates, issues, not_numbers, nulls, once, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.files.stored_rows import StoredRows, parts
 from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.languages.names import read_language
 from apportion.corpus.schema import SESSIONS, UTTERANCES
@@ -26,7 +30,9 @@ def check_sessions(corpus: Corpus) -> Iterator[ValidationIssue]:
     yield from not_numbers(table, "sessions", ["duration_s"])
     below, allowed = rows_where(table, pc.less(table.column("duration_s"), 0)), "0 s or more, or empty"
     yield from issues("sessions", below, "duration_s", "{duration_s:g} s", allowed, "Correct the duration.")
-    spoken = pc.is_in(table.column("session_id"), value_set=corpus.utterances.column("session_id").combine_chunks())
+    said = corpus.utterances
+    ids = pa.array(said.ids) if isinstance(said, StoredRows) else said.column("session_id").combine_chunks()
+    spoken = pc.is_in(table.column("session_id"), value_set=ids)
     silent, hint = rows_where(table, pc.invert(spoken)), "Add its transcript, or leave the session out."
     told, allowed = "the session has no utterances", "at least one utterance a session"
     yield from issues("sessions", silent, "session_id", told, allowed, hint)
@@ -48,24 +54,32 @@ def _no_languages(column: pa.ChunkedArray) -> Iterator[ValidationIssue]:
 
 def check_utterances(corpus: Corpus) -> Iterator[ValidationIssue]:
     """Missing values, overlapping turn numbers, unknown sessions, times that cannot be."""
-    table = corpus.utterances
-    yield from nulls(table, UTTERANCES)
-    yield from duplicates(table, UTTERANCES)
-    yield from unknown_sessions(table, "utterances", corpus.sessions)
-    yield from not_numbers(table, "utterances", ["start_s", "end_s"])
-    yield from _blank(table)
-    yield from _reserved_name(table)
-    yield from _half_timed(table)
-    turned = rows_where(table, pc.less(table.column("end_s"), table.column("start_s")))
-    told, allowed = "turn {turn} ends at {end_s:g} s, before its start at {start_s:g} s", "{start_s:g} s or later"
-    yield from issues("utterances", turned, "end_s", told, allowed, "Correct start_s or end_s.")
-    yield from _outside(corpus)
-    yield from _out_of_order(table)
+    blank: list[tuple[int, dict[str, Any]]] = []
+    found: list[list[ValidationIssue]] = []
+    for first, table in parts(corpus.utterances):
+        empty = pc.equal(pc.utf8_trim_whitespace(table.column("text")), "")
+        blank += ((first + number, row) for number, row in rows_where(table, empty))
+        checks = (
+            nulls(table, UTTERANCES),
+            duplicates(table, UTTERANCES, first),
+            unknown_sessions(table, "utterances", corpus.sessions),
+            not_numbers(table, "utterances", ["start_s", "end_s"]),
+            (),
+            _reserved_name(table),
+            _half_timed(table),
+            _ends_before_start(table),
+            _outside(table, corpus.sessions),
+            _out_of_order(table),
+        )
+        found = found or [[] for _ in checks]
+        for problems, check in zip(found, checks, strict=True):
+            problems += (one if one.row is None else replace(one, row=first + one.row) for one in check)
+    found[4] += _blank(blank)
+    yield from chain.from_iterable(found)
 
 
-def _blank(table: pa.Table) -> Iterator[ValidationIssue]:
+def _blank(found: list[tuple[int, dict[str, Any]]]) -> Iterator[ValidationIssue]:
     """One warning where turns are there in which nothing was said."""
-    found = list(rows_where(table, pc.equal(pc.utf8_trim_whitespace(table.column("text")), "")))
     told = f"{len(found):,} turns are blank, and a method may pay them as it pays what was said"
     hint = "Leave them out, unless saying nothing was an answer."
     yield from issues("utterances", found[:1], "text", told, "what was said", hint, "warning")
@@ -78,6 +92,12 @@ def _reserved_name(table: pa.Table) -> Iterator[ValidationIssue]:
     yield from issues("utterances", called, "speaker", told, "any other name", "Rename the speaker in all tables.")
 
 
+def _ends_before_start(table: pa.Table) -> Iterator[ValidationIssue]:
+    turned = rows_where(table, pc.less(table.column("end_s"), table.column("start_s")))
+    told, allowed = "turn {turn} ends at {end_s:g} s, before its start at {start_s:g} s", "{start_s:g} s or later"
+    yield from issues("utterances", turned, "end_s", told, allowed, "Correct start_s or end_s.")
+
+
 def _half_timed(table: pa.Table) -> Iterator[ValidationIssue]:
     start, end = table.column("start_s").is_null(), table.column("end_s").is_null()
     for number, row in rows_where(table, pc.xor(start, end)):
@@ -86,12 +106,12 @@ def _half_timed(table: pa.Table) -> Iterator[ValidationIssue]:
         yield from issues("utterances", [(number, row)], missing, told, "both, or neither", f"Add {missing}.")
 
 
-def _outside(corpus: Corpus) -> Iterator[ValidationIssue]:
+def _outside(table: pa.Table, sessions: pa.Table) -> Iterator[ValidationIssue]:
     """One problem a session whose transcript runs before its start or past its end, at the worst row."""
-    timed = corpus.utterances.select(["session_id", "turn", "start_s", "end_s"])
+    timed = table.select(["session_id", "turn", "start_s", "end_s"])
     timed = timed.append_column("row", pa.array(range(1, timed.num_rows + 1), pa.int64()))
     timed = timed.filter(pc.and_(pc.is_finite(timed.column("start_s")), pc.is_finite(timed.column("end_s"))))
-    durations = corpus.sessions.select(["session_id", "duration_s"]).to_pylist()
+    durations = sessions.select(["session_id", "duration_s"]).to_pylist()
     limit = {row["session_id"]: row["duration_s"] for row in durations if row["duration_s"] is not None}
     groups = timed.group_by("session_id", use_threads=False).aggregate([("start_s", "min"), ("end_s", "max")])
     for group in groups.to_pylist():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,20 +57,26 @@ def read_parquet(path: Path, columns: Callable[[list[str]], list[str]], again: s
     own. ``again``: what to do about a file that is damaged, for the error. Raises ``InputError``: a file that cannot be
     read, is damaged in any way, or holds far more than its size can.
     """
-    try:
-        # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
-        # interpreter ends kills the process. And a damaged file stays a plain error, without dataset machinery.
-        with pa.OSFile(str(path)) as file:
-            wanted = columns(pq.ParquetFile(file).schema_arrow.names)
-            parquet = check_unpacked(file, path, wanted)
-            batches = list(parquet.iter_batches(_ROWS, columns=wanted))  # Whole, lists cannot always be read.
-            table = pa.Table.from_batches(batches) if batches else parquet.read(columns=wanted)
+    # Arrow's own file, never a Python one: a thread of Arrow's that lets go of a Python object while the
+    # interpreter ends kills the process. And a damaged file stays a plain error, without dataset machinery.
+    with readable(path, again), pa.OSFile(str(path)) as file:
+        wanted = columns(pq.ParquetFile(file).schema_arrow.names)
+        parquet = check_unpacked(file, path, wanted)
+        batches = list(parquet.iter_batches(_ROWS, columns=wanted))  # Whole, lists cannot always be read.
+        table = pa.Table.from_batches(batches) if batches else parquet.read(columns=wanted)
         table.validate(full=True)
+    return table
+
+
+@contextmanager
+def readable(path: Path, again: str) -> Iterator[None]:
+    """Whatever Arrow finds wrong with the Parquet file ``path`` as an ``InputError`` that ends with ``again``."""
+    try:
+        yield
     except PermissionError:
         raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
     except (pa.ArrowException, OSError, ValueError) as error:  # The last: names that are not UTF-8.
         raise InputError(f"{path}: not a readable Parquet file ({_first_line(error)}). {again}") from None
-    return table
 
 
 def check_unpacked(file: pa.NativeFile, path: Path, columns: Sequence[str] | None = None) -> pq.ParquetFile:
@@ -127,7 +134,12 @@ _NO_TABLE = "No conversations lie so close; look what it holds, and write it aga
 
 def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:
     table = read_parquet(path, list, "It may be truncated: write it again.")
-    _check_columns(path, table.column_names, schema)
+    check_columns(path, table.column_names, schema)
+    return as_declared(table, schema, path)
+
+
+def as_declared(table: pa.Table, schema: TableSchema, path: Path) -> pa.Table:
+    """The declared columns of a table of the file ``path``; raises ``InputError``: a value of another type."""
     columns = [
         _cast(table.column(field.name), field, path)
         if field.name in table.column_names
@@ -140,7 +152,7 @@ def _read_parquet(path: Path, schema: TableSchema) -> pa.Table:
 def _read_jsonl(path: Path, schema: TableSchema) -> pa.Table:
     rows = read_jsonl(path, allow_empty=True)
     if rows:
-        _check_columns(path, list(dict.fromkeys(key for _, row in rows for key in row)), schema)
+        check_columns(path, list(dict.fromkeys(key for _, row in rows for key in row)), schema)
     columns = []
     for field in schema.arrow:
         values = [row.get(field.name) for _, row in rows]
@@ -208,8 +220,11 @@ def _needed(kind: pa.DataType) -> str:
     return "a number" if pa.types.is_floating(kind) else f"a whole number ({kind})"
 
 
-def _check_columns(path: Path, present: Sequence[str], schema: TableSchema) -> None:
-    """Every required column must be there; a near miss of an optional one is an error, not a silent loss."""
+def check_columns(path: Path, present: Sequence[str], schema: TableSchema) -> None:
+    """Every required column must be there; a near miss of an optional one is an error, not a silent loss.
+
+    Raises ``InputError``: one is not there, or is called almost so.
+    """
     unknown = [name for name in present if name not in schema.arrow.names]
     for name in (name for name in schema.arrow.names if name not in present):
         required = name in schema.required
@@ -230,10 +245,16 @@ def _check_columns(path: Path, present: Sequence[str], schema: TableSchema) -> N
 def write_table(table: pa.Table, path: Path, schema: TableSchema, kind: Format | None = None) -> None:
     """Write one table, rows sorted by key, to ``path``: equal rows give equal bytes.
 
-    ``table``: with the columns of ``schema``. ``path``: where to; the caller renames it into place. ``schema``: its key
-    sorts the rows (nulls last). ``kind``: how the file is written; by default as its name ends, ``*.parquet`` or
-    ``*.jsonl``.
+    ``table``: with the columns of ``schema``; one that is stored in the order of its sessions is never held whole.
+    ``path``: where to; the caller renames it into place. ``schema``: its key sorts the rows (nulls last). ``kind``: how
+    the file is written; by default as its name ends, ``*.parquet`` or ``*.jsonl``.
     """
+    in_parts = getattr(table, "is_sorted", False)
+    if in_parts and (kind or path.suffix.removeprefix(".")) == "parquet":
+        with pq.ParquetWriter(path.absolute(), schema.arrow, compression="zstd") as writer:
+            for _, part in table.parts():
+                writer.write_table(sort_rows(part, schema))
+        return
     table = sort_rows(table, schema)
     if (kind or path.suffix.removeprefix(".")) == "jsonl":
         path.write_text("".join(_json_line(row) for row in table.to_pylist()), encoding="utf-8")

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from apportion.corpus import account
-from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
+from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.files.jsontext import identifier, kind_of, number, shown
 from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find, score_keys
+from apportion.corpus.importers.chats.log import ImportLog
 from apportion.corpus.importers.chats.messages import (
     RATER,
     SHAPES,
@@ -30,6 +31,7 @@ from apportion.corpus.importers.chats.messages import (
     leave_out,
     settle,
 )
+from apportion.corpus.importers.chats.row_groups import DataSet, data_set
 from apportion.corpus.importers.chats.scales import SCALES, NoScaleError, Scale, check_values, is_blank, scale_option
 from apportion.corpus.importers.chats.sources import chat_files, read_items
 from apportion.corpus.importers.chats.tables import (
@@ -43,7 +45,6 @@ from apportion.corpus.importers.chats.tables import (
 )
 from apportion.corpus.importers.chats.trace_records import OTEL, of_table, tool_of
 from apportion.corpus.importers.chats.traces import conversations_of, is_traces
-from apportion.corpus.importers.reading.asking import say
 from apportion.corpus.importers.reading.json_items import Item, first_fault
 from apportion.corpus.importers.reading.sources import check_options, numbered, stem
 from apportion.corpus.languages.names import said_language
@@ -68,70 +69,10 @@ OPTIONS = {
     "target": "the role of who is rated (default: assistant, gpt, agent, ...)",
 }
 MOST_KEYS = 12
-UNNAMED = "score"
-TOLD_NAME = "the rating is called 'score', and a language model that is asked is told that name"
+MORE = ", and in others"
 MARKS = ("deleted", "is_deleted", "hidden", "retracted", "error", "is_error")
 """Keys of a message that say that it may not have been seen."""
 OURS = ("id", "score", "low", "high", "name", "language", "lang", *SHAPES)
-
-
-@dataclass
-class _Log:
-    """The settings of one import and what it collects on its way."""
-
-    options: Mapping[str, str]
-    scale: Scale | None
-    rows: CorpusRows = field(default_factory=CorpusRows)
-    ids: set[str] = field(default_factory=set)
-    left_out: list[SkippedSession] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
-    keys: set[str] = field(default_factory=set)
-    marked: Counter[str] = field(default_factory=Counter)
-    stems: Counter[str] = field(default_factory=Counter)
-    turned: list[str] = field(default_factory=list)
-    shared: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, str] = field(default_factory=dict)
-    odd: str = ""
-    name: str | None = None
-    """What scores without a name of their own are called."""
-    scored: int = 0
-    """Chats with a score, whether it can be read or not."""
-    unrated: int = 0
-    blank: int = 0
-
-    def prefix(self, path: Path) -> str:
-        """What the ids of a file's chats begin with: splits of a data set have files of the same names."""
-        return stem(path) if self.stems[stem(path)] < 2 else f"{path.parent.name}-{stem(path)}"
-
-    def reader(self, *, of_rows: bool = False) -> MessageReader:
-        keys = (None, None) if of_rows else (self.options.get("speaker"), self.options.get("text"))
-        return MessageReader(*keys, self.options.get("rater"), self.options.get("target"))
-
-    def named(self, name: str) -> str:
-        """What a rating is called: "score" says nothing, so that a person is asked once for a better name."""
-        if name != UNNAMED:
-            return name
-        if self.name is None:
-            said = say(f"{TOLD_NAME.capitalize()}. What did the user rate, in a word (such as satisfaction)?", UNNAMED)
-            self.answers = {} if said is None else {"name": said}
-            self.told += [f"{TOLD_NAME}: -o name=satisfaction gives it another"] if said is None else []
-            self.name = said or UNNAMED
-        return self.name
-
-    def notes(self) -> tuple[str, ...]:
-        notes = [*self.told]
-        if self.blank:
-            notes.append(f"blank messages, kept as turns in which nothing was said: {self.blank:,}")
-        if self.turned:
-            notes.append(f"messages newest first by their times, turned round: in {counted(self.turned, 'chat')}")
-        if self.shared:
-            who = counted([f"{session}: {names}" for session, names in self.shared.items()], "chat")
-            notes.append(f"several names have one role and are one speaker in {who}")
-        for key, many in self.marked.items():
-            notes.append(f"messages marked as {key!r}, which are turns all the same: {many:,}. Remove what nobody saw")
-        if self.unrated and self.scored:
-            notes.append(f"unrated chats, which have no score: {self.unrated:,} of {self.unrated + self.scored:,}")
-        return tuple(notes)
 
 
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
@@ -143,10 +84,14 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     there is no score.
     """
     check_options("chat", options, OPTIONS)
-    log = _Log(options, scale_option("chat", options))
-    files = [(path, *read_items(path)) for path in chat_files(src)]
+    log = ImportLog(options, scale_option("chat", options))
+    paths = chat_files(src)
+    large = data_set(src, paths, options, log.scale)
+    files = [(path, *read_items(path)) for path in paths] if large is None else []
     log.stems.update(stem(path) for path, _, _ in files)
-    if any(
+    if large is not None:
+        _import_parts(log, large)
+    elif any(
         is_traces(strange) for _, items, _ in files if (strange := [one for one in items if not _is_ours(one.found)])
     ):
         _import_traces(log, src, files)
@@ -162,7 +107,22 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     return CorpusBuild(log.rows.tables(), log.notes(), tuple(log.left_out), answers=log.answers)
 
 
-def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item], bool]]) -> None:
+def _import_parts(log: ImportLog, large: DataSet) -> None:
+    """A data set of which some chats at a time are in memory."""
+    log.told += large.told.notes
+    told: dict[str, str] = {}
+    for items, log.options in large.parts():
+        before = len(log.told)
+        _import_file(log, large.folder, items, is_table=True)
+        for note in log.told[before:]:
+            what = note.partition(": in ")[0]
+            told[what] = f"{told[what].removesuffix(MORE)}{MORE}" if told.get(what, note) != note else note
+        del log.told[before:]
+        log.rows.spill()
+    log.told += told.values()
+
+
+def _import_traces(log: ImportLog, src: Path, files: Sequence[tuple[Path, list[Item], bool]]) -> None:
     items = [
         Item(f"{path.name}, {one.place}", of_table(one.found) if is_table else one.found, one.fault)
         for path, found, is_table in files
@@ -185,7 +145,7 @@ def _import_traces(log: _Log, src: Path, files: Sequence[tuple[Path, list[Item],
         log.told.append(f"edited, and kept in the later version: {counted(edited, 'chat')}")
 
 
-def _import_file(log: _Log, path: Path, items: list[Item], *, is_table: bool) -> None:
+def _import_file(log: ImportLog, path: Path, items: list[Item], *, is_table: bool) -> None:
     log.keys |= {key for item in items for key in item.found}
     finder = KeyFinder(str(path), [item.found for item in items if not item.fault], log.options)
     is_table = is_table or (not any(map(_is_ours, finder.rows)) and are_turns(finder))
@@ -241,7 +201,7 @@ class _Keys:
         return None if self.score is None else find(row, self.score)
 
 
-def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) -> None:
+def _import_item(log: ImportLog, path: Path, position: int, item: Item, keys: _Keys) -> None:
     place = f"{path.name}, {item.place}"
     given = None if keys.id is None else find(item.found, keys.id)
     has_id = isinstance(given, str | int) and str(given).strip()
@@ -251,7 +211,7 @@ def _import_item(log: _Log, path: Path, position: int, item: Item, keys: _Keys) 
     _import_chat(log, place, session_id, source, holds, partial(_chat, log, place, session_id, item, keys))
 
 
-def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Chat:
+def _chat(log: ImportLog, place: str, session_id: str, item: Item, keys: _Keys) -> Chat:
     lists = _lists(item.found or item.value(), keys)
     log.turned += [session_id] * any(map(_is_newest_first, lists.values()))
     lists = {name: found[::-1] if _is_newest_first(found) else found for name, found in lists.items()}
@@ -273,7 +233,7 @@ def _chat(log: _Log, place: str, session_id: str, item: Item, keys: _Keys) -> Ch
 
 
 def _import_chat(
-    log: _Log, place: str, session_id: str, source: str, holds: Mapping[str, int], read: Callable[[], Chat]
+    log: ImportLog, place: str, session_id: str, source: str, holds: Mapping[str, int], read: Callable[[], Chat]
 ) -> None:
     """Add one chat, all or nothing; ``holds``: what of the account's rows, scores and records is in it."""
     try:
@@ -289,7 +249,7 @@ def _import_chat(
         log.unrated += not chat.scores
 
 
-def _add(log: _Log, chat: Chat, source: str) -> None:
+def _add(log: ImportLog, chat: Chat, source: str) -> None:
     if chat.id in log.ids:
         raise UnitError(f"the id {chat.id!r} is there already. Give each chat an id of its own, or none.")
     scale = log.scale or chat.scale
@@ -358,7 +318,7 @@ def _keys_of_objects(path: Path, items: list[Item], finder: KeyFinder, keys: Key
     return lists
 
 
-def _tell_keys(log: _Log, path: Path, finder: KeyFinder, keys: Keys, *, is_table: bool) -> None:
+def _tell_keys(log: ImportLog, path: Path, finder: KeyFinder, keys: Keys, *, is_table: bool) -> None:
     mapped = {
         what: key for what, key in keys.of.items() if what not in (key, "score") and (is_table or key not in SHAPES)
     }
@@ -374,7 +334,9 @@ def _tell_keys(log: _Log, path: Path, finder: KeyFinder, keys: Keys, *, is_table
         log.told.append(f"{path.name}: keys that were not read: {listed(unread, MOST_KEYS)}")
 
 
-def _check_scale(log: _Log, place: str, values: list[Any], key: str | None = None, *, has_own: bool = False) -> None:
+def _check_scale(
+    log: ImportLog, place: str, values: list[Any], key: str | None = None, *, has_own: bool = False
+) -> None:
     if not values:
         return
     which = f" of {key!r}" if key not in (None, "score") else ""
@@ -425,7 +387,7 @@ def _said(lists: Mapping[str, list[Any]], keys: _Keys, place: str) -> list[Messa
     return first
 
 
-def _score_of_messages(log: _Log, finder: KeyFinder) -> tuple[str, str] | None:
+def _score_of_messages(log: ImportLog, finder: KeyFinder) -> tuple[str, str] | None:
     """The list and the key in its messages that the option ``score`` names, if it names such a one.
 
     Raises ``InputError``: there is no such key, or no scale.
@@ -463,7 +425,7 @@ def _own_scale(row: Mapping[str, Any]) -> Scale:
     return Scale(number(row["low"], "low", texts=True), number(row["high"], "high", texts=True))
 
 
-def _name(log: _Log, row: Mapping[str, Any], keys: _Keys) -> str:
+def _name(log: ImportLog, row: Mapping[str, Any], keys: _Keys) -> str:
     """What the score is called: beside a key of another name, or in a table, ``name`` may be anybody's."""
     if keys.score_name != "score":
         return (keys.score_name or "score").rpartition(".")[2]

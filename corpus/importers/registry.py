@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.corpus.account import account_lines, opened
-from apportion.corpus.builder import CorpusBuild
+from apportion.corpus.builder import CorpusBuild, spilled_into
 from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
 from apportion.corpus.languages.names import read_language
 from apportion.corpus.languages.settling import with_languages
@@ -52,6 +52,19 @@ def import_to(
     language = _language(kind, options.get(LANGUAGE))
     if LANGUAGE not in _own_options(importer):
         options.pop(LANGUAGE, None)
+    with spilled_into(out):
+        return _import(kind, importer, src, out, options, language, record)
+
+
+def _import(
+    kind: str,
+    importer: Importer,
+    src: Path,
+    out: Path,
+    options: Mapping[str, str],
+    language: str | None,
+    record: dict[str, Any],
+) -> ImportReport:
     with opened() as account:
         imported = importer(src, options) if kind in KINDS else _brought(kind, importer, src, options)
     with errors_called(f"import {kind}"):

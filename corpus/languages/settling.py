@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.builder import CorpusBuild
+from apportion.corpus.files.stored_rows import parts
 from apportion.corpus.languages.identifier import spoken_in
 from apportion.corpus.languages.names import codes, in_words, read_language
 from apportion.corpus.session import Session
@@ -49,8 +50,8 @@ def with_languages(made: CorpusBuild, given: str | None = None) -> CorpusBuild:
 def languages_found(sessions: Mapping[str, Session]) -> dict[str, Session]:
     """The sessions, those of which no language is said with the one that their words tell, if they do."""
     said, _ = _as_said(list(sessions), [one.language for one in sessions.values()])
-    silent = {name: [turn.text for turn in one.turns] for name, one in sessions.items() if name not in said}
-    found = _filled({name: spoken_in(texts) for name, texts in silent.items()}, None)
+    silent = (one for name, one in sessions.items() if name not in said)
+    found = _filled({one.session_id: spoken_in([turn.text for turn in one.turns]) for one in silent}, None)
     return {name: replace(one, language=found[name]) if name in found else one for name, one in sessions.items()}
 
 
@@ -89,12 +90,15 @@ def _by_words(ids: Sequence[str], utterances: pa.Table, usual: str | None) -> di
 
 
 def _spoken(ids: Sequence[str], utterances: pa.Table) -> dict[str, str | None]:
-    column = utterances.column("session_id")
-    rows = utterances.filter(pc.is_in(column, pa.array(ids, column.type)))
-    texts: defaultdict[str, list[str]] = defaultdict(list)
-    for id_, text in zip(rows.column("session_id").to_pylist(), rows.column("text").to_pylist(), strict=True):
-        texts[id_].append(text)
-    return {id_: spoken_in(texts[id_]) for id_ in ids}
+    found: dict[str, str | None] = {}
+    wanted = pa.array(ids, pa.string())
+    for _, part in parts(utterances):
+        rows = part.filter(pc.is_in(part.column("session_id"), wanted))
+        texts: defaultdict[str, list[str]] = defaultdict(list)
+        for id_, text in zip(rows.column("session_id").to_pylist(), rows.column("text").to_pylist(), strict=True):
+            texts[id_].append(text)
+        found |= {id_: spoken_in(said) for id_, said in texts.items()}
+    return {id_: found.get(id_) for id_ in ids}
 
 
 def _filled(found: Mapping[str, str | None], usual: str | None) -> dict[str, str | None]:

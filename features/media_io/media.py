@@ -10,6 +10,7 @@ from typing import Any
 import av
 
 from apportion.corpus.files.header_clock import header_clock
+from apportion.corpus.recordings.addresses import is_address, shown
 from apportion.corpus.recordings.container import (
     HEADED,
     format_of,
@@ -18,6 +19,7 @@ from apportion.corpus.recordings.container import (
     reason,
     streams_of,
 )
+from apportion.corpus.recordings.fetched import held
 from apportion.foundation.errors import UnitError
 
 
@@ -26,9 +28,9 @@ def locate(root: Path, path: str) -> Path:
 
     Raises ``UnitError`` for an address, a path that leaves ``root`` (absolute, ``..`` or a link), and a missing file.
     """
-    if "://" in path:
+    if is_address(path):
         raise UnitError(
-            f"{path}: an address; recordings are read from the corpus folder {root} alone. "
+            f"{shown(path)}: an address; here recordings are read from the corpus folder {root} alone. "
             "Download the file into the folder and give its relative path in the media table."
         )
     base = root.resolve()
@@ -44,6 +46,19 @@ def locate(root: Path, path: str) -> Path:
     if not full.is_file():
         raise UnitError(f"{path}: no such file in the corpus folder {root}. Put it there or correct the media table.")
     return full
+
+
+@contextmanager
+def located(root: Path, path: str) -> Iterator[Path]:
+    """The file of a recording while the context is open: inside ``root`` (see `locate`), or the copy of an address.
+
+    Raises ``UnitError``: as `locate`; see `apportion.corpus.recordings.fetched.held` for addresses.
+    """
+    if is_address(path):
+        with held(path) as place:
+            yield place
+    else:
+        yield locate(root, path)
 
 
 class Recording:
@@ -137,22 +152,22 @@ class Recording:
 
 @contextmanager
 def open_recording(root: Path, path: str, tolerance_s: float) -> Iterator[Recording]:
-    """Open the recording ``path`` of the corpus folder ``root``.
+    """Open the recording ``path`` of the corpus folder ``root``, or at an address.
 
     ``tolerance_s``: seconds that may be missing before ``Recording.frames`` calls the file damaged.
     Raises ``UnitError`` with file and cause when it cannot be found, is empty, or is no known container.
     """
-    place = locate(root, path)
-    try:
-        with place.open("rb") as file:
-            head = file.read(36)
-    except OSError as error:
-        raise UnitError(
-            f"{path}: cannot be read ({error.strerror or error}). Check its owner and mode, or copy it again."
-        ) from None
-    _check_size(place, path, head, tolerance_s)
-    with open_container(place, path) as container:
-        yield Recording(container, place, path, tolerance_s)
+    with located(root, path) as place:
+        try:
+            with place.open("rb") as file:
+                head = file.read(36)
+        except OSError as error:
+            raise UnitError(
+                f"{path}: cannot be read ({error.strerror or error}). Check its owner and mode, or copy it again."
+            ) from None
+        _check_size(place, path, head, tolerance_s)
+        with open_container(place, path) as container:
+            yield Recording(container, place, path, tolerance_s)
 
 
 def _check_size(place: Path, path: str, head: bytes, tolerance_s: float) -> None:

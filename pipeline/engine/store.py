@@ -9,9 +9,9 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from apportion.corpus.languages.names import is_foreign
-from apportion.corpus.session import Media, Session
+from apportion.corpus.recordings.addresses import is_address
+from apportion.corpus.recordings.fetched import held, state_of
+from apportion.corpus.session import Session
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import (
     canonical_json,
@@ -225,32 +227,41 @@ class InputHashes:
             reads = [part for part in reads if part != "language" and part not in empty]
             parts: list[list[Any]] = [[vars(value) for value in getattr(session, part)] for part in reads]
             if "media" in reads:
-                parts.append([self.file(self._recording(media)) for media in session.media])
+                parts.append([self._recording(media.path) for media in session.media])
             # Of English sessions it is that of the time before languages counted.
             text = canonical_json([session.session_id, parts, *language])
             self._sessions[key] = hashlib.sha256(text.encode()).hexdigest()
         return self._sessions[key]
 
     def file(self, path: Path) -> str:
-        """sha256 of a file's content; read again only when its size or modification time changed."""
+        """sha256 of a file's content; read again only when its size or modification time changed (an address: ETag)."""
         try:
             status = path.stat()
         except OSError as error:
             raise UnitError(
                 f"{path}: cannot be read ({error.strerror}). Put the file there or remove its row."
             ) from None
-        stamp = [status.st_size, status.st_mtime_ns]
-        note = self._remembered / f"{hashlib.sha256(str(path.resolve()).encode()).hexdigest()}.json"
+        return self._hash(str(path.resolve()), [status.st_size, status.st_mtime_ns], lambda: file_digest(path))
+
+    def _recording(self, path: str) -> str:
+        if not is_address(path):
+            return self.file(self.root / path)
+        return self._hash(path, state_of(path)[1], partial(_copy_digest, path))
+
+    def _hash(self, place: str, stamp: Any, digest_now: Callable[[], str]) -> str:
+        note = self._remembered / f"{hashlib.sha256(place.encode()).hexdigest()}.json"
         try:
             remembered = json.loads(note.read_text())
             if remembered["stamp"] == stamp:
                 return str(remembered["sha256"])
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        sha256 = file_digest(path)
+        sha256 = digest_now()
         if self.remembers:
             write_atomically(note, canonical_json({"stamp": stamp, "sha256": sha256}))
         return sha256
 
-    def _recording(self, media: Media) -> Path:
-        return self.root / media.path
+
+def _copy_digest(url: str) -> str:
+    with held(url) as path:
+        return file_digest(path)

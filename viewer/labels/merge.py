@@ -11,6 +11,7 @@ import pyarrow as pa
 from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.checks.recordings import path_fault
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.schema import TURN_LABELS
 from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, link_or_copy, place
 from apportion.environments.episode_log import LOG
@@ -154,7 +155,7 @@ def _bring_files(corpus: Corpus, out: Path) -> None:
     root = corpus.root.resolve()
     try:
         for path in sorted(set(corpus.media["path"].to_pylist())):
-            if path_fault(path, root) is None:
+            if not is_address(path) and path_fault(path, root) is None:
                 link_or_copy((root / path).resolve(), out / path)
         if (root / LOG).is_file():
             write_atomically(out / LOG, (root / LOG).read_bytes())

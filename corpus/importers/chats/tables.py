@@ -149,16 +149,14 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     rows = [_Row(item.place, item.found) for item in items if not item.fault]
     broken = [replace(item, holds={ROWS: 1}) for item in items if item.fault]
     account.current().read(ROWS, len(items))
-    lists = finder.named("messages", LISTS, _are_lists)
+    lists = finder.named("messages", LISTS, are_lists)
     if lists is not None:
         id_ = finder.named("id", IDS, all_differ)
         keys = Keys({"messages": lists, **_some(id=id_)})
         _use(path, [*keys.of.values(), score])
         return [_chat_of_row(row, lists, id_, score) for row in rows], keys
-    text = finder.need("text", "what was said", finder.named("text", TEXTS, _are_words))
-    speaker = finder.need("speaker", "who said it", finder.named("speaker", SPEAKERS_COLUMNS))
-    id_ = finder.grouping(IDS, "which chat a row belongs to")
-    keys = Keys({"id": id_, "speaker": speaker, "text": text})
+    keys = Keys(turn_keys(finder))
+    id_, speaker, text = keys.of["id"], keys.of["speaker"], keys.of["text"]
     order = finder.named("order", ORDER)
     _check_figures(path, items, order)
     by_chat: dict[str, list[_Row]] = {}
@@ -180,6 +178,13 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
         keys.of["order"] = order
     keys.notes += turns.notes()
     return chats, keys
+
+
+def turn_keys(finder: KeyFinder) -> dict[str, str]:
+    """The columns of a table of turns; raises as `chats_of`."""
+    text = finder.need("text", "what was said", finder.named("text", TEXTS, _are_words))
+    speaker = finder.need("speaker", "who said it", finder.named("speaker", SPEAKERS_COLUMNS))
+    return {"id": finder.grouping(IDS, "which chat a row belongs to"), "speaker": speaker, "text": text}
 
 
 def _use(path: Path, keys: Sequence[str | None]) -> None:
@@ -287,7 +292,8 @@ def _are_words(values: list[Any]) -> bool:
     return sum(isinstance(value, str) and moment(value) is None for value in values) * 2 > len(values)
 
 
-def _are_lists(values: list[Any]) -> bool:
+def are_lists(values: list[Any]) -> bool:
+    """Whether the values are lists, or look like lists that are written down."""
     return bool(values) and all(isinstance(v, list) or (isinstance(v, str) and v.lstrip()[:1] == "[") for v in values)
 
 
