@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from apportion.llm_client.cache.cache import primary_code
+from apportion.llm_client.cache.database import primary_code
 from apportion.llm_client.cache.pages import Pages
 from apportion.llm_client.cache.schema import SQL_ERRORS, check_kind, read_reply
 from apportion.llm_client.errors import SetupError
