@@ -2,6 +2,7 @@
 
 import pytest
 
+from apportion.llm_client.cache.server_leases import on_server
 from tests.llm_client.batching import PRICES
 
 
@@ -10,7 +11,10 @@ def place(request, tmp_path):
     """Where replies are kept: a file that is not there yet, and an empty database of a server."""
     made = tmp_path / "cache.sqlite" if request.param == "sqlite" else request.getfixturevalue("postgres").ledger()
     (tmp_path / "place").write_text(str(made))
-    return made
+    yield made
+    if on_server.cache_info().currsize:
+        on_server(made).close()
+        on_server.cache_clear()
 
 
 @pytest.fixture
