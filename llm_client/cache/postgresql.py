@@ -207,15 +207,20 @@ class PostgreSQL:
         return raw
 
     def _tried(
-        self, use: str, action: Callable[[], _Result], most_s: float = AWAY_S, away: Callable[[], None] | None = None
+        self,
+        use: str,
+        action: Callable[[], _Result],
+        most_s: float | None = None,
+        away: Callable[[], None] | None = None,
     ) -> _Result:
         """``action``, again and again while the server is away; ``away`` is called once where it is."""
+        most_s = AWAY_S if most_s is None else most_s
         deadline_s, wait_s = None, 0.05
         while True:
             try:
                 return action()
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                cause = " ".join(str(error).split())
+                cause = _first_line(error)
                 if use in self._open:
                     self._open.pop(use).raw.close()
                 if deadline_s is None:
@@ -237,10 +242,14 @@ class PostgreSQL:
 
     def _told(self, error: psycopg.Error) -> SetupError:
         return SetupError(
-            f"the ledger {self._url} cannot be used: {' '.join(str(error).split())}. Correct run.llm_cache "
+            f"the ledger {self._url} cannot be used: {_first_line(error)}. Correct run.llm_cache "
             "(postgresql://HOST:PORT/DATABASE), make the database (createdb), or give its user the right to create in "
             "it; a password goes into PGPASSWORD or ~/.pgpass."
         )
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 class _Unsent:
