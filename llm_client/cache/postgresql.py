@@ -211,7 +211,7 @@ class PostgreSQL:
         use: str,
         action: Callable[[], _Result],
         most_s: float | None = None,
-        away: Callable[[], None] | None = None,
+        away: Callable[[], None] = lambda: None,
     ) -> _Result:
         """``action``, again and again while the server is away; ``away`` is called once where it is."""
         most_s = AWAY_S if most_s is None else most_s
@@ -227,8 +227,7 @@ class PostgreSQL:
                     deadline_s = time.monotonic() + (0.0 if self._given_up else most_s)
                     if not self._given_up:
                         _log.warning("%s: %s; it is waited for, %.0f s at most", self._url, cause, most_s)
-                    if away is not None:
-                        away()
+                    away()
             except psycopg.Error as error:
                 raise self._told(error) from None
             if time.monotonic() >= deadline_s:
