@@ -164,7 +164,8 @@ class PostgreSQL:
     def _put_in_unsent(self) -> None:
         """Put in the replies that no process of this host could, each once, whoever was killed meanwhile."""
         for unsent in _Unsent.left(self._url):
-            lines, done = unsent.lines(), []
+            lines = unsent.lines()
+            done: list[None] = []
 
             def insert(connection: Connection, lines: Sequence[str] = lines) -> None:
                 for line in lines:
