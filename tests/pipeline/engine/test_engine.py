@@ -251,7 +251,7 @@ def test_a_unit_that_another_is_making_is_waited_for_and_reused(tmp_path):
     stage, unit = one.plan.stages["measure"], Unit("s1")
     assert not other.is_made_elsewhere("measure", unit) and not other.is_made_elsewhere("total", Unit())
     CALLS.clear()
-    with one.leases.hold(one.key("measure", unit)), ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, one.leases.hold(one.key("measure", unit)):
         assert other.is_made_elsewhere("measure", unit)
         waiting = pool.submit(other.run, stage, unit, lambda *a: None)
         time.sleep(0.1)
