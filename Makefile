@@ -23,16 +23,22 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 install = $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || $(1)/bin/python $(PIP) $(2)
 
-.PHONY: demo mesh test test-slow test-dags test-deepspeed test-trainers test-wheel test-browser test-all lint docs lock lock-check sbom setup clean
+.PHONY: demo mesh postgresql test test-slow test-dags test-deepspeed test-trainers test-wheel test-browser test-all lint docs lock lock-check sbom setup clean
 
 demo: mesh
 	$(BIN)/apportion demo
 
-test: mesh
+test: mesh postgresql
 	$(BIN)/python -m pytest $(PARALLEL)
 
-test-slow: mesh
+test-slow: mesh postgresql
 	$(BIN)/python -m pytest $(PARALLEL_SLOW) -m slow $(SLOW)
+
+# Installed where that may be done; where it is not, the tests of ledgers and answers on a server say that they are skipped.
+postgresql:
+	@command -v initdb /usr/lib/postgresql/*/bin/initdb >/dev/null || \
+	  { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get install -y -qq postgresql >/dev/null; } || \
+	  echo "no PostgreSQL, and this user may not install one: the tests that need it are skipped"
 
 test-dags: .venv-airflow/.ready .venv-prefect/.ready
 	.venv-airflow/bin/python -m pytest -m dags $(DAGS)

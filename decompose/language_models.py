@@ -9,6 +9,7 @@ from apportion.decompose.method import RolloutMethod
 from apportion.decompose.methods import PLAYING
 from apportion.decompose.settings import DecomposeSettings
 from apportion.environments.role_assignment import RoleAssignment
+from apportion.llm_client.cache.database import Place
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.llm_client.session import LLMSession
 
@@ -18,7 +19,7 @@ TOO_LONG = "Long dialogues are asked in parts where decompose.llm.context_tokens
 def asker_of(
     settings: DecomposeSettings,
     *,
-    cache: Path | None = None,
+    cache: Place | None = None,
     recorded: Path | None = None,
     record: Path | None = None,
     prices: Path | None = None,

@@ -10,7 +10,7 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -192,18 +192,18 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, message: str, error: type[Exception]) -> Iterator[IO[bytes]]:
+def locked(path: Path, message: str, error: type[Exception], shared: bytes | None = None) -> Iterator[IO[bytes]]:
     """The open file ``path``, made where missing, its folder too, that no other process has open so.
 
-    The lock ends with the process, however that ends.
+    The lock ends with the process, however that ends. Processes that give the same ``shared`` have it together.
 
     Raises ``error``: another process has it: ``message``. ``OSError``: the file cannot be opened.
     """
-    with _open_locked(path, message, error) as file:
+    with _open_locked(path, message, error, shared) as file:
         yield file
 
 
-def _open_locked(path: Path, message: str, error: type[Exception]) -> IO[bytes]:
+def _open_locked(path: Path, message: str, error: type[Exception], shared: bytes | None) -> IO[bytes]:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -213,7 +213,7 @@ def _open_locked(path: Path, message: str, error: type[Exception]) -> IO[bytes]:
                 raise  # It leads nowhere, and will not the next time.
             continue  # Whoever had it has just finished and taken the folder away.
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file, shared)
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except BlockingIOError:
@@ -222,3 +222,22 @@ def _open_locked(path: Path, message: str, error: type[Exception]) -> IO[bytes]:
         except FileNotFoundError:
             pass
         file.close()  # It was taken away after it was opened: the name may be another process' by now.
+
+
+def _lock(file: IO[bytes], shared: bytes | None) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if shared is None:
+            raise
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        file.seek(0)
+        if file.read() != shared:
+            raise BlockingIOError from None
+    else:
+        if shared is not None:
+            with suppress(OSError):  # A full disk: nobody joins.
+                file.truncate(0)
+                file.write(shared)
+                file.flush()
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

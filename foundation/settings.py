@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,9 @@ def problems(
         elif isinstance(item["input"], Mapping | BaseModel):  # A whole group: its message names the keys.
             texts.append(f"{name}: {message}")
         else:
-            texts.append(f"{name} = {item['input']!r}: {message}")
+            # The password of a URL is for nobody's eyes.
+            shown = re.sub(r"://[^\s'\"]*@|(?<=password=)[^&\s'\"]+", "***", repr(item["input"]))
+            texts.append(f"{name} = {shown}: {message}")
     return texts
 
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from apportion.llm_client.batch.ledger import keys_in_batches
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
+from apportion.llm_client.cache.database import Place
 from apportion.llm_client.cache.leases import growing_waits_s
 from apportion.llm_client.cache.recorded import RecordedReplies, Recorder, live_header
 from apportion.llm_client.cache.writer import CacheWriter
@@ -45,7 +46,8 @@ class Client:
     threads. Equal requests that are under way at once are asked once, by whichever process on the same cache: the
     others wait for its reply. The limits of ``settings`` hold for all processes on the cache that ask the model.
 
-    ``settings``: which model answers, and where it is. ``cache``: the SQLite file of replies. Recorded replies do not
+    ``settings``: which model answers, and where it is. ``cache``: where replies are kept: an SQLite
+    file, or a PostgreSQL URL. Recorded replies do not
     go through it: their file is the one truth. ``recorded``: the file of recorded replies; needed for ``provider =
     "recorded"``. ``record``: a file that each reply is appended to, from the server or from the cache. ``prices``: A
     price table that goes before the shipped one. ``budget_usd``: US dollars that everything ever paid into ``cache``
@@ -57,7 +59,7 @@ class Client:
         self,
         settings: LLMSettings,
         *,
-        cache: Path | None = None,
+        cache: Place | None = None,
         recorded: Path | None = None,
         record: Path | None = None,
         prices: Path | None = None,

@@ -46,6 +46,12 @@ class ServerUnavailableError(LLMError, StoppedError):
     same_again = True
 
 
+class LedgerAwayError(LLMError, StoppedError):
+    """The server that keeps the ledger cannot be reached."""
+
+    same_again = True
+
+
 class RequestError(LLMError, UnitError):
     """This one request has failed after all retries; others may succeed."""
 

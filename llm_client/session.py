@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from apportion.foundation.errors import UnitError
+from apportion.llm_client.cache.database import Place, may_exist
 from apportion.llm_client.errors import ContextLengthError, RequestError, prefixed
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, answer_of
 from apportion.llm_client.request import REASONING, ChatMessage, ChatReply, ChatRequest
@@ -37,18 +38,19 @@ class LLMSession:
     """Lends a language model, and others of its server to requests that name them; safe to use from many threads.
 
     ``llm``: which model answers, and where it is. A request for another one is sent to the same server, and paid at
-    that model's price. ``cache``: the SQLite file that keeps every reply; none keeps nothing. ``recorded``: the file of
-    recorded replies, for ``provider = "recorded"``. ``record``: a file that every reply is added to, to serve as
-    ``recorded`` later. ``prices``: a price table that goes before the shipped one. ``budget_usd``: US dollars that
-    everything ever paid into ``cache`` may not pass. ``called``: what the caller calls the settings, for errors.
-    ``too_long``: what the caller can do where a request does not fit into the model's context, for errors.
+    that model's price. ``cache``: the SQLite file or PostgreSQL URL that keeps every reply; none keeps nothing.
+    ``recorded``: the file of recorded replies, for ``provider = "recorded"``. ``record``: a file that every reply is
+    added to, to serve as ``recorded`` later. ``prices``: a price table that goes before the shipped one.
+    ``budget_usd``: US dollars that everything ever paid into ``cache`` may not pass. ``called``: what the caller calls
+    the settings, for errors. ``too_long``: what the caller can do where a request does not fit into the model's
+    context, for errors.
     """
 
     def __init__(
         self,
         llm: LLMSettings,
         *,
-        cache: Path | None = None,
+        cache: Place | None = None,
         recorded: Path | None = None,
         record: Path | None = None,
         prices: Path | None = None,
@@ -58,7 +60,7 @@ class LLMSession:
     ) -> None:
         self._llm = llm
         self._called, self._too_long = called, too_long
-        self._files = {"cache": cache, "recorded": recorded, "record": record, "prices": prices}
+        self._cache, self._files = cache, {"recorded": recorded, "record": record, "prices": prices}
         self._budget_usd = budget_usd
         self._clients: dict[str, Client] = {}
         self._lock = threading.Lock()
@@ -81,10 +83,11 @@ class LLMSession:
         from apportion.llm_client.client import Client
 
         with TemporaryDirectory() as folder, prefixed(self._called):
+            cache = self._cache
+            if cache is not None and not may_exist(cache):
+                cache = Path(folder) / "cache.sqlite"
             files = {**self._files, "record": None}
-            if files["cache"] is not None and not files["cache"].exists():
-                files["cache"] = Path(folder) / "cache.sqlite"
-            Client(self._of(model), **files, budget_usd=self._budget_usd).close()
+            Client(self._of(model), cache=cache, **files, budget_usd=self._budget_usd).close()
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """The model's reply.
@@ -126,7 +129,9 @@ class LLMSession:
         with self._lock:
             if model not in self._clients:
                 with prefixed(self._called):
-                    self._clients[model] = Client(self._of(model), **self._files, budget_usd=self._budget_usd)
+                    self._clients[model] = Client(
+                        self._of(model), cache=self._cache, **self._files, budget_usd=self._budget_usd
+                    )
             return self._clients[model]
 
 

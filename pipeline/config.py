@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import canonical_json, check_path, found_from
+from apportion.foundation.files import canonical_json, check_path, digest, found_from
 from apportion.foundation.settings import PresetSettings, Settings, problems
 from apportion.pipeline.sections import SECTIONS, Section, cannot_be_used, section_class
 from apportion.pipeline.shared_place import checked_url
@@ -80,7 +80,11 @@ class RunSettings(Settings):
     skip_stages: tuple[str, ...] = Field((), description="stages to leave out, e.g. ['align']")
     recorded: Path | None = Field(None, description="recorded LLM replies (JSONL), for provider = 'recorded'")
     record: Path | None = Field(None, description="append every LLM reply received to this JSONL file")
-    llm_cache: Path | None = Field(None, description="the LLM reply cache; default: OUTPUT/llm_cache.sqlite")
+    llm_cache: Path | str | None = Field(
+        None,
+        description="the ledger of LLM replies, budget and claims: an SQLite file, or postgresql://HOST:PORT/DATABASE "
+        "for many hosts; default: OUTPUT/llm_cache.sqlite",
+    )
     tensorboard: Path | None = Field(
         None, description="write the curves of align there as TensorBoard event files while it runs"
     )
@@ -114,6 +118,13 @@ class RunSettings(Settings):
     @classmethod
     def _checked_store(cls, store: str | None) -> str | None:
         return None if store is None else checked_url(store)
+
+    @field_validator("llm_cache", mode="before")
+    @classmethod
+    def _place_of_ledger(cls, place: Any) -> Any:
+        from apportion.llm_client.cache.database import ledger_place
+
+        return ledger_place(place) if isinstance(place, str) else place
 
     @field_validator("executor")
     @classmethod
@@ -190,9 +201,14 @@ class Config(Settings):
         return self.output / "store"
 
     @property
-    def llm_cache(self) -> Path:
-        """Where paid LLM replies are kept."""
+    def llm_cache(self) -> Path | str:
+        """Where paid LLM replies are kept: a file, or a server's URL."""
         return self.run.llm_cache or self.output / "llm_cache.sqlite"
+
+    @property
+    def may_have_replies(self) -> bool:
+        """Whether there may be some already; a server is not asked."""
+        return isinstance(self.llm_cache, str) or self.llm_cache.exists()
 
     @property
     def workers(self) -> int:
@@ -205,6 +221,11 @@ class Config(Settings):
         held = {name: self.__dict__[name] for name in type(self).model_fields}
         plain = {name: v.given if isinstance(v, Section) else v for name, v in held.items()}
         return canonical_json({n: v.plain() if isinstance(v, Settings) else repr(v) for n, v in plain.items()})
+
+    @property
+    def settings(self) -> str:
+        """The same for configurations that make the same, whoever carries them out."""
+        return digest(self.with_run(workers=1, executor="local").fingerprint)
 
     def check_given(self) -> None:
         """Raise InputError where a section that was given cannot be used, so that nothing is measured in vain."""
@@ -353,7 +374,8 @@ def _checked(values: Mapping[str, Any], context: Mapping[str, Any]) -> Config:
 
 def _anchored(config: Config, base: Path) -> Config:
     paths = ("recorded", "record", "llm_cache", "prices", "tensorboard")
-    run = {name: found_from(base, path) for name in paths if (path := getattr(config.run, name)) is not None}
+    given = {name: getattr(config.run, name) for name in paths}
+    run = {name: found_from(base, path) for name, path in given.items() if isinstance(path, Path)}
     places = {"corpus": found_from(base, config.corpus), "output": found_from(base, config.output)}
     if config.frozen is not None:
         places["frozen"] = found_from(base, config.frozen)

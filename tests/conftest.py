@@ -14,6 +14,8 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
+from tests.postgres import Cluster, cluster
+
 # Before anything loads torch or NumPy, and for the processes that tests start, too: a sum over another number of
 # threads has other bits, and the test processes beside this one want the other cores.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -76,6 +78,13 @@ def no_fetched_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         del os.environ["APPORTION_CACHE"]
     else:
         os.environ["APPORTION_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL of the tests' own."""
+    with cluster() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apportion.foundation.files import locked
 from apportion.foundation.truncate import listed
 from apportion.llm_client.batch.ledger import BatchBook, BookedBatch, keys_in_batches, keys_to_ask_directly
 from apportion.llm_client.batch.service import (
@@ -31,6 +30,8 @@ from apportion.llm_client.batch.service import (
     request_line,
 )
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
+from apportion.llm_client.cache.database import Place
+from apportion.llm_client.cache.held import leases_of
 from apportion.llm_client.cost.prices import Price, find_price
 from apportion.llm_client.cost.spending_limit import Budget
 from apportion.llm_client.errors import LostBatchError, RequestError, SetupError
@@ -103,8 +104,8 @@ class _Progress:
 class Batches:
     """Hands requests in and collects their replies into the same cache that live requests use.
 
-    ``settings``: which model answers, and where it is. ``cache``: the SQLite file of replies; the account of batches is
-    in it. ``prices``: a price table that goes before the shipped one. ``budget_usd``: US dollars that everything ever
+    ``settings``: which model answers, and where it is. ``cache``: where replies are kept; the account of batches is
+    there. ``prices``: a price table that goes before the shipped one. ``budget_usd``: US dollars that everything ever
     paid into ``cache`` may not pass. ``settle_s``: seconds after which a call whose process was killed has arrived or
     never will. Raises ``SetupError``: no consent or key, another process at work on the same batches, a budget that
     cannot be kept, files that cannot be used.
@@ -113,7 +114,7 @@ class Batches:
     def __init__(
         self,
         settings: LLMSettings,
-        cache: Path,
+        cache: Place,
         *,
         prices: Path | None = None,
         budget_usd: float | None = None,
@@ -187,13 +188,15 @@ class Batches:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One process at a time, or two would take the same unsent batch for a dead one's; ends with its process."""
-        path = self._path.with_name(f"{self._path.name}.batch-lock")
-        message = f"another process is handing in or collecting batches of {self._path}; wait for it."
+        place = self._path
+        path = Path("batches") if isinstance(place, str) else place.with_name(f"{place.name}.batch-lock")
         with ExitStack() as stack:
             try:
-                stack.enter_context(locked(path, message, SetupError))
+                alone = stack.enter_context(leases_of(place, path.parent).hold(path.name))
             except OSError as error:
                 raise SetupError(f"{path} cannot be written ({error.strerror}).") from None
+            if not alone:
+                raise SetupError(f"another process is handing in or collecting batches of {place}; wait for it.")
             yield
 
     def _resume(self, batch: BookedBatch, known: Mapping[str, ChatRequest], progress: _Progress) -> None:

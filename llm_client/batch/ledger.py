@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +9,14 @@ from dataclasses import dataclass, replace
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, insert_reply
 from apportion.llm_client.cache.leases import claimed_keys
 from apportion.llm_client.cache.reservations import reserve
+from apportion.llm_client.cache.schema import Connection
 
 _BATCHES = "SELECT id, token, dialect, sent_at, input_file, batch_id FROM batches WHERE url = ? ORDER BY id"
+
+_PUT_REQUEST = """
+INSERT INTO batched (key, batch, reservation) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, reservation = excluded.reservation
+"""
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,11 @@ class BatchBook:
         """
         token = uuid.uuid4().hex
 
-        def claim(connection: sqlite3.Connection) -> tuple[int, list[str], str | None]:
+        def claim(connection: Connection) -> tuple[int, list[str], str | None]:
             row = connection.execute(
-                "INSERT INTO batches (token, url, dialect) VALUES (?, ?, ?)", (token, self._url, learnt)
-            )
-            number, claimed, too_dear = int(row.lastrowid or 0), [], None
+                "INSERT INTO batches (token, url, dialect) VALUES (?, ?, ?) RETURNING id", (token, self._url, learnt)
+            ).fetchone()
+            number, claimed, too_dear = int(row[0]), [], None
             elsewhere = claimed_keys(connection)
             for key, usd in most_usd.items():
                 if key in elsewhere:
@@ -81,7 +86,7 @@ class BatchBook:
                         too_dear = key
                         break
                 # In the place of one that stands in a batch which a damaged file has lost.
-                connection.execute("INSERT OR REPLACE INTO batched VALUES (?, ?, ?)", (key, number, reservation))
+                connection.execute(_PUT_REQUEST, (key, number, reservation))
                 claimed.append(key)
             if not claimed:
                 connection.execute("DELETE FROM batches WHERE id = ?", (number,))
@@ -107,7 +112,7 @@ class BatchBook:
         Returns how many were kept.
         """
 
-        def settle(connection: sqlite3.Connection) -> int:
+        def settle(connection: Connection) -> int:
             kept = 0
             for entry in replies:
                 row = _take(connection, entry.key, batch)
@@ -121,7 +126,7 @@ class BatchBook:
     def ask_directly(self, batch: BookedBatch, keys: Sequence[str]) -> None:
         """These got no reply in ``batch`` and would get none in another; nothing is paid for them."""
 
-        def turn(connection: sqlite3.Connection) -> None:
+        def turn(connection: Connection) -> None:
             for key in keys:
                 if _release(connection, key, batch):
                     connection.execute("INSERT INTO batched VALUES (?, NULL, NULL)", (key,))
@@ -138,7 +143,7 @@ class BatchBook:
         ``paid`` says that they may have to be paid all the same, so that what is set aside for them stays so.
         """
 
-        def drop(connection: sqlite3.Connection) -> int:
+        def drop(connection: Connection) -> int:
             if not paid:
                 connection.execute(
                     "DELETE FROM reserved WHERE id IN (SELECT reservation FROM batched WHERE batch = ?)",
@@ -154,7 +159,7 @@ class BatchBook:
 def keys_in_batches(cache: ReplyCache) -> dict[str, str]:
     """Requests that are in a batch of any server, with the batch's name: asking them directly would pay twice."""
     query = "SELECT key, coalesce(batch_id, 'not sent yet') FROM batched JOIN batches ON batched.batch = batches.id"
-    action: Callable[[sqlite3.Connection], list[tuple[str, str]]] = lambda c: c.execute(query).fetchall()  # noqa: E731
+    action: Callable[[Connection], list[tuple[str, str]]] = lambda c: c.execute(query).fetchall()  # noqa: E731
     return dict(cache.transact(action))
 
 
@@ -164,7 +169,7 @@ def keys_to_ask_directly(cache: ReplyCache) -> set[str]:
     return {key for (key,) in cache.transact(lambda connection: connection.execute(query).fetchall())}
 
 
-def _take(connection: sqlite3.Connection, key: str, batch: BookedBatch) -> tuple[int | None] | None:
+def _take(connection: Connection, key: str, batch: BookedBatch) -> tuple[int | None] | None:
     """Take a request out of ``batch``: its reservation, or None where it is not in it."""
     row: tuple[int | None] | None = connection.execute(
         "DELETE FROM batched WHERE key = ? AND batch = ? RETURNING reservation", (key, batch.number)
@@ -172,7 +177,7 @@ def _take(connection: sqlite3.Connection, key: str, batch: BookedBatch) -> tuple
     return row
 
 
-def _release(connection: sqlite3.Connection, key: str, batch: BookedBatch) -> bool:
+def _release(connection: Connection, key: str, batch: BookedBatch) -> bool:
     row = _take(connection, key, batch)
     if row is not None and row[0] is not None:
         connection.execute("DELETE FROM reserved WHERE id = ?", row)

@@ -1,21 +1,18 @@
-"""Replies that were paid for, kept in one SQLite file by the key of their request."""
+"""Replies that were paid for, kept in one database by the key of their request."""
 
 from __future__ import annotations
 
+import json
 import logging
-import sqlite3
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
+from apportion.foundation.optional_packages import check_extra
 from apportion.foundation.truncate import listed
+from apportion.llm_client.cache.database import Database, Place, SQLiteFile
 from apportion.llm_client.cache.reservations import set_aside
-from apportion.llm_client.cache.schema import SQL_ERRORS, bring_up_to_date, check_kind, checksum, read_reply
-from apportion.llm_client.errors import DamagedCacheError, SetupError
+from apportion.llm_client.cache.schema import Connection, checksum, read_reply
 from apportion.llm_client.request import ChatReply
 from apportion.llm_client.usage import Overrun, Usage
 
@@ -23,7 +20,7 @@ _log = logging.getLogger(__name__)
 _INSERT = """
 INSERT INTO replies (key, reply, prompt_tokens, cached_tokens, completion_tokens, usd, asked, served, crc)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET usd = coalesce(usd + excluded.usd, usd, excluded.usd)
+ON CONFLICT (key) DO UPDATE SET usd = coalesce(replies.usd + excluded.usd, replies.usd, excluded.usd)
 RETURNING reply, crc
 """
 _MEND = """
@@ -33,12 +30,10 @@ WHERE key = ?
 """
 _USAGE = """
 SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0),
-    total(usd), count(*) - count(usd),
+    coalesce(sum(usd), 0.0), count(*) - count(usd),
     count(usd) FILTER (WHERE prompt_tokens IS NULL OR completion_tokens IS NULL)
 FROM replies WHERE rowid > ?
 """
-_LOCK_WAIT_S = 60.0
-_NOT_SYNCED, _SYNCED = 1, 2
 _Result = TypeVar("_Result")
 
 
@@ -59,34 +54,24 @@ class CachedReply:
 
 
 class ReplyCache:
-    """Replies by request key; safe for several threads and processes on one file, and against a kill at any moment.
+    """Replies by request key; safe for threads, processes and, on a server, hosts, and against a kill at any moment.
 
     Prompts are not stored, only their hashes. A reply that cannot be read any more counts as none.
 
-    Raises ``SetupError``: the file cannot be made, is no SQLite file, or its disk is full. ``DamagedCacheError``: the
-    file is damaged.
+    ``place``: an SQLite file, or the URL of a PostgreSQL database. Raises ``SetupError``: the file cannot be made, is
+    no SQLite file, or its disk is full; the server does not let us in. ``DamagedCacheError``: the file is damaged.
+    ``LedgerAwayError``: the server cannot be reached.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock, self._reading_lock = threading.Lock(), threading.Lock()
-        self._connection = self._guarded(self._connect)
-        # Reading does not wait for the disk that what is being written is synced to.
-        self._reading = self._guarded(self._connect)
-        self._sync = _SYNCED
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._database = _database(place)
         self._unreadable = 0
 
     def get(self, key: str) -> ChatReply | None:
         """The reply kept under ``key``, or None."""
-
-        def find() -> tuple[str, int | None] | None:
-            with self._reading_lock:
-                row: tuple[str, int | None] | None = self._reading.execute(
-                    "SELECT reply, crc FROM replies WHERE key = ?", (key,)
-                ).fetchone()
-                return row
-
-        row = self._guarded(find)
+        query = "SELECT reply, crc FROM replies WHERE key = ?"
+        row = self.read(lambda connection: connection.execute(query, (key,)).fetchone())
         if row is None:
             return None
         reply = read_reply(*row)
@@ -105,17 +90,17 @@ class ReplyCache:
 
     def put_all(self, entries: Sequence[CachedReply]) -> list[ChatReply]:
         """Keep several replies with one sync of the disk, all or none; what ``put`` says holds for each."""
-        return self.transact(lambda connection: [insert_reply(connection, entry) for entry in entries])
+        return self.transact(lambda connection: [insert_reply(connection, entry) for entry in entries], keeps=entries)
 
     def last(self) -> int:
         """A mark for ``usage``: the number of the newest reply."""
-        row = self._locked(lambda: self._connection.execute("SELECT max(rowid) FROM replies").fetchone())
+        row = self.read(lambda connection: connection.execute("SELECT max(rowid) FROM replies").fetchone())
         return int(row[0] or 0)
 
     def usage(self, after: int = 0) -> Usage:
         """What the replies kept after the mark ``after`` used, all by default."""
 
-        def read(connection: sqlite3.Connection) -> Usage:
+        def read(connection: Connection) -> Usage:
             row = connection.execute(_USAGE, (after,)).fetchone()
             lost_usd, under_way_usd, in_batches_usd = set_aside(connection)
             *counts, uncounted = row
@@ -128,105 +113,47 @@ class ReplyCache:
                 overrun=_overruns(connection, after),
             )
 
-        return self._locked(lambda: read(self._connection))
+        return self.read(read)
 
     def served(self, asked: str) -> dict[str, int]:
         """By the names of the models that answered to the name ``asked``, the number of their replies, oldest first."""
         query = (
             "SELECT served, count(*) FROM replies WHERE asked = ? AND served != '' GROUP BY served ORDER BY min(rowid)"
         )
-        return dict(self._locked(lambda: self._connection.execute(query, (asked,)).fetchall()))
+        return dict(self.read(lambda connection: connection.execute(query, (asked,)).fetchall()))
 
     def asked(self, after: int = 0) -> set[str]:
         """The names by which models were asked for the replies kept after the mark ``after``, where they are known."""
         query = "SELECT DISTINCT asked FROM replies WHERE rowid > ? AND asked IS NOT NULL"
-        return {name for (name,) in self._locked(lambda: self._connection.execute(query, (after,)).fetchall())}
+        return {name for (name,) in self.read(lambda c: c.execute(query, (after,)).fetchall())}
 
-    def transact(self, action: Callable[[sqlite3.Connection], _Result], *, synced: bool = True) -> _Result:
-        """Do all of ``action`` on the file or nothing of it; what it did is on the disk when this returns.
+    def transact(
+        self,
+        action: Callable[[Connection], _Result],
+        *,
+        synced: bool = True,
+        keeps: Sequence[CachedReply] = (),
+    ) -> _Result:
+        """Do all of ``action`` or nothing of it; what it did is on the disk when this returns.
 
-        Where it is not ``synced`` it outlives this process, but perhaps not a power cut.
+        Where it is not ``synced`` it outlives this process, but perhaps not a power cut. ``keeps`` are the replies that
+        it inserts: should a server be away for too long, they are kept here until it is back.
         """
+        return self._database.transact(action, synced, keeps)
 
-        def whole() -> _Result:
-            level = _SYNCED if synced else _NOT_SYNCED
-            if level != self._sync:
-                self._connection.execute(f"PRAGMA synchronous = {level}")
-                self._sync = level
-            with self._transaction():
-                return action(self._connection)
+    def read(self, action: Callable[[Connection], _Result]) -> _Result:
+        """What ``action`` reads, beside whatever is being written."""
+        return self._database.read(action)
 
-        return self._locked(whole)
+    def now(self) -> float:
+        """Unix seconds, by the clock on which all who use this cache agree."""
+        return self._database.now()
 
     def close(self) -> None:
         """Close the file."""
-        self._locked(self._connection.close)
-        with self._reading_lock:
-            self._reading.close()
+        self._database.close()
         if self._unreadable > 1:
-            _log.warning("%s: %d replies could not be read and count as none", self._path, self._unreadable)
-
-    def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        if self._path.exists() and not self._path.is_file():
-            raise OSError("it is no regular file")  # To open a pipe would wait for its other end.
-        connection = sqlite3.connect(self._path, timeout=_LOCK_WAIT_S, check_same_thread=False, isolation_level=None)
-        # WAL lets other processes read while one writes; FULL syncs each commit, so that not even a power cut
-        # loses a reply that was paid for.
-        connection.execute(f"PRAGMA synchronous = {_SYNCED}")
-        # A row's text may have been damaged; that is found out where the reply is read.
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-        deadline_s = time.monotonic() + _LOCK_WAIT_S
-        while True:
-            try:
-                check_kind(connection, self._path)  # Another program's file is left as it is.
-                connection.execute("PRAGMA journal_mode = WAL")
-                bring_up_to_date(connection)
-                return connection
-            except sqlite3.OperationalError as error:
-                # SQLite does not wait for its own lock while another process makes the file.
-                if "locked" not in str(error) or time.monotonic() > deadline_s:
-                    raise
-                time.sleep(0.01)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            # A full disk has rolled it back already.
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
-
-    def _locked(self, action: Callable[[], _Result]) -> _Result:
-        def alone() -> _Result:
-            with self._lock:
-                return action()
-
-        return self._guarded(alone)
-
-    def _guarded(self, action: Callable[[], _Result]) -> _Result:
-        try:
-            return action()
-        except (*SQL_ERRORS, OSError) as error:
-            cause = f"the reply cache {self._path} cannot be used: {error}."
-            if is_damage(error):
-                raise DamagedCacheError(
-                    f"{cause} The file is damaged. What can still be read of it can be saved into a new one; until "
-                    "then nothing is asked, since it might have been paid already. Or name another file."
-                ) from None
-            if is_busy(error):
-                raise SetupError(
-                    f"{cause} Another process has kept it locked for {_LOCK_WAIT_S:.0f} s, as one does that was "
-                    "stopped (Ctrl-Z) while it wrote. Let it go on or end it, and run the same command again."
-                ) from None
-            raise SetupError(
-                f"{cause} Replies already in it are kept; free disk space, correct its permissions, or name another "
-                "file."
-            ) from None
+            _log.warning("%s: %d replies could not be read and count as none", self._place, self._unreadable)
 
     def _tell_unreadable(self, key: str) -> None:
         self._unreadable += 1
@@ -234,31 +161,26 @@ class ReplyCache:
             _log.warning(
                 "%s: the reply kept under %s… cannot be read; it counts as none and is asked for again where it is "
                 "needed, as are others like it",
-                self._path,
+                self._place,
                 key[:12],
             )
 
 
-def is_damage(error: Exception) -> bool:
-    """Whether SQLite's error says that the file's content is at fault, not its place or its use."""
-    damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA)
-    if isinstance(error, UnicodeDecodeError) or primary_code(error) in damage:
-        return True
-    return isinstance(error, sqlite3.Error) and ("no such" in str(error) or "malformed" in str(error))
+def _database(place: Place) -> Database:
+    if not isinstance(place, str):
+        return SQLiteFile(place)
+    check_extra("psycopg", "postgresql", "run.llm_cache", "a ledger in PostgreSQL")
+    from apportion.llm_client.cache.postgresql import PostgreSQL
+
+    def take_in(connection: Connection, line: str) -> None:
+        given = json.loads(line)
+        over = Overrun(**given["overrun"]) if given["overrun"] else None
+        insert_reply(connection, CachedReply(**{**given, "reply": ChatReply(**given["reply"]), "overrun": over}))
+
+    return PostgreSQL(place, lambda entry: json.dumps(asdict(entry)), take_in)
 
 
-def is_busy(error: Exception) -> bool:
-    """Whether SQLite has waited in vain for another process."""
-    return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def primary_code(error: Exception) -> int | None:
-    """SQLite's number for an error, without what it adds to it in details; None where it has none."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
-
-
-def insert_reply(connection: sqlite3.Connection, entry: CachedReply) -> ChatReply:
+def insert_reply(connection: Connection, entry: CachedReply) -> ChatReply:
     """``ReplyCache.put`` as a part of a transaction."""
     reply = entry.reply
     text, tokens = reply.to_json(), (reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens)
@@ -271,8 +193,9 @@ def insert_reply(connection: sqlite3.Connection, entry: CachedReply) -> ChatRepl
     if entry.overrun is not None:
         over = entry.overrun
         connection.execute(
-            "INSERT INTO overruns VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET usd = usd + excluded.usd, "
-            "asked = asked + excluded.asked, counted = counted + excluded.counted",
+            "INSERT INTO overruns VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET usd = overruns.usd + excluded.usd, "
+            "asked = overruns.asked + excluded.asked, counted = overruns.counted + excluded.counted",
             (entry.key, over.usd, over.asked, over.counted),
         )
     if kept_text == text and kept_crc in (crc, None):
@@ -283,10 +206,10 @@ def insert_reply(connection: sqlite3.Connection, entry: CachedReply) -> ChatRepl
     return kept or reply
 
 
-def _overruns(connection: sqlite3.Connection, after: int) -> Overrun | None:
+def _overruns(connection: Connection, after: int) -> Overrun | None:
     row = connection.execute(
-        "SELECT count(*), total(overruns.usd), coalesce(sum(overruns.asked), 0), coalesce(sum(counted), 0), "
-        "count(*) FILTER (WHERE completion_tokens IS NULL) "
+        "SELECT count(*), coalesce(sum(overruns.usd), 0.0), coalesce(sum(overruns.asked), 0), "
+        "coalesce(sum(counted), 0), count(*) FILTER (WHERE completion_tokens IS NULL) "
         "FROM overruns JOIN replies USING (key) WHERE replies.rowid > ?",
         (after,),
     ).fetchone()

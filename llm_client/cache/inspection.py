@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from apportion.llm_client.cache.cache import primary_code
+from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cache.database import primary_code
 from apportion.llm_client.cache.pages import Pages
-from apportion.llm_client.cache.schema import SQL_ERRORS, check_kind, read_reply
+from apportion.llm_client.cache.schema import SQL_ERRORS, Connection, check_kind, read_reply
 from apportion.llm_client.errors import SetupError
 
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -98,6 +99,26 @@ def inspect(path: Path) -> Contents:
         # Pages that another process is changing would look as if SQLite had missed something.
         if contents.problems or (alone and log_of(path).exists()):
             contents.add(read_by_pages(path, descriptor))
+    return contents
+
+
+def inspect_server(url: str) -> Contents:
+    """Read a server's ledger; that its own files are sound is the server's to say.
+
+    Raises ``SetupError`` and ``LedgerAwayError`` as ``ReplyCache`` does.
+    """
+    contents = Contents()
+
+    def read(connection: Connection) -> None:
+        for row in connection.execute(f"SELECT {', '.join(REPLY_COLUMNS)} FROM replies ORDER BY rowid"):
+            if read_reply(row[1], row[-1]) is None:
+                contents.unreadable[row[0]] = row[5]
+            else:
+                contents.replies[row[0]] = row
+        contents.account = connection.execute("SELECT replies, paid_usd FROM account").fetchone()
+
+    with closing(ReplyCache(url)) as cache:
+        cache.transact(read)  # All of one moment.
     return contents
 
 

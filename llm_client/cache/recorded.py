@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cache.database import Place, may_exist
 from apportion.llm_client.errors import MissingReplyError, SetupError
 from apportion.llm_client.request import ChatReply, ChatRequest, json_line
 from apportion.llm_client.settings import LLMSettings
@@ -217,7 +218,7 @@ def _reply(entry: Mapping[str, Any]) -> ChatReply:
 
 @contextmanager
 def kept_replies(
-    settings: LLMSettings, cache: Path, recorded: Path | None
+    settings: LLMSettings, cache: Place, recorded: Path | None
 ) -> Iterator[Callable[[ChatRequest], ChatReply | None]]:
     """Looks up the reply to a request, None where there is none; makes no file.
 
@@ -225,7 +226,7 @@ def kept_replies(
     """
     if settings.provider == "recorded":
         yield RecordedReplies(recorded).find if recorded is not None else lambda request: None
-    elif not cache.exists():
+    elif not may_exist(cache):
         yield lambda request: None
     else:
         with closing(ReplyCache(cache)) as kept:

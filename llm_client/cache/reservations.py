@@ -5,14 +5,13 @@ Every function is a part of a transaction, so that processes that share a cache 
 
 from __future__ import annotations
 
-import sqlite3
-
 from apportion.llm_client.cache.leases import living_owners
+from apportion.llm_client.cache.schema import Connection
 
-_SPENT = "SELECT (SELECT paid_usd FROM account) + (SELECT total(usd) FROM reserved)"
+_SPENT = "SELECT (SELECT paid_usd FROM account) + (SELECT coalesce(sum(usd), 0.0) FROM reserved)"
 
 
-def reserve(connection: sqlite3.Connection, usd: float, ceiling_usd: float, owner: int | None = None) -> int | None:
+def reserve(connection: Connection, usd: float, ceiling_usd: float, owner: int | None = None) -> int | None:
     """Set ``usd`` aside for a try and return the reservation's number.
 
     None where it would pass the ceiling together with all that was paid and is set aside, by any process.
@@ -20,21 +19,21 @@ def reserve(connection: sqlite3.Connection, usd: float, ceiling_usd: float, owne
     (spent_usd,) = connection.execute(_SPENT).fetchone()
     if spent_usd + usd > ceiling_usd:
         return None
-    row = connection.execute("INSERT INTO reserved (usd, owner) VALUES (?, ?)", (usd, owner))
-    return row.lastrowid
+    row = connection.execute("INSERT INTO reserved (usd, owner) VALUES (?, ?) RETURNING id", (usd, owner)).fetchone()
+    return int(row[0])
 
 
-def release(connection: sqlite3.Connection, reservation: int) -> None:
+def release(connection: Connection, reservation: int) -> None:
     """Give back what was set aside for a try that is not paid."""
     connection.execute("DELETE FROM reserved WHERE id = ?", (reservation,))
 
 
-def count_as_lost(connection: sqlite3.Connection, reservation: int) -> None:
+def count_as_lost(connection: Connection, reservation: int) -> None:
     """Nobody waits any more for the reply to a try that may have to be paid."""
     connection.execute("UPDATE reserved SET owner = NULL WHERE id = ?", (reservation,))
 
 
-def set_aside(connection: sqlite3.Connection) -> tuple[float, float, float]:
+def set_aside(connection: Connection) -> tuple[float, float, float]:
     """US dollars set aside for tries whose reply never came, for those under way, and for requests in a batch."""
     living = living_owners(connection)
     booked = "SELECT reservation FROM batched JOIN batches ON batched.batch = batches.id"

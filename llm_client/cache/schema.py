@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from apportion.foundation.truncate import listed
 from apportion.llm_client.errors import SetupError
@@ -22,7 +23,7 @@ _COLUMNS = {
     "asked": "TEXT",
     "served": "TEXT",
     # Of the reply's text; none in replies of older versions.
-    "crc": "INTEGER",
+    "crc": "BIGINT",
 }
 _TABLES = (
     # A sum over an index does not read the replies' texts.
@@ -51,7 +52,10 @@ _TABLES = (
     # How many replies there are and what they cost, so that a reservation need not add it up, and so that what a
     # damaged file has lost can be told.
     "CREATE TABLE IF NOT EXISTS account (name TEXT PRIMARY KEY, replies INTEGER NOT NULL, paid_usd REAL NOT NULL)",
-    "INSERT OR REPLACE INTO account SELECT 'all', count(*), total(usd) FROM replies",
+    "INSERT INTO account SELECT 'all', count(*), coalesce(sum(usd), 0.0) FROM replies WHERE true "
+    "ON CONFLICT (name) DO UPDATE SET replies = excluded.replies, paid_usd = excluded.paid_usd",
+)
+_TRIGGERS = (
     "CREATE TRIGGER IF NOT EXISTS paid AFTER INSERT ON replies BEGIN "
     "UPDATE account SET replies = replies + 1, paid_usd = paid_usd + coalesce(new.usd, 0); END",
     "CREATE TRIGGER IF NOT EXISTS paid_again AFTER UPDATE OF usd ON replies BEGIN "
@@ -59,11 +63,46 @@ _TABLES = (
 )
 
 
+_SERVER_TRIGGERS = (
+    "CREATE FUNCTION count_paid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF TG_OP = 'INSERT' THEN "
+    "UPDATE account SET replies = replies + 1, paid_usd = paid_usd + coalesce(NEW.usd, 0); ELSE "
+    "UPDATE account SET paid_usd = paid_usd + coalesce(NEW.usd, 0) - coalesce(OLD.usd, 0); END IF; RETURN NULL; END $$",
+    "CREATE TRIGGER paid AFTER INSERT OR UPDATE OF usd ON replies FOR EACH ROW EXECUTE FUNCTION count_paid()",
+)
+
+
+class Rows(Protocol):
+    """What a statement brings."""
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that it has changed."""
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """All other rows."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """A connection to a database of either kind."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ..., /) -> Rows:
+        """Carry out one statement."""
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Carry out one statement for each of ``rows``."""
+
+
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
     """Make the tables, or add what is new to those of an older version; no reply is touched.
 
     All in one transaction: a kill leaves the file as it was, and of two processes the second finds it done.
     """
+    connection.create_function("unix_now", 0, lambda: time.time())
     if _version(connection) == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -95,6 +134,34 @@ def check_kind(connection: sqlite3.Connection, path: Path) -> bool:
     return bool(tables)
 
 
+def make_tables(connection: Connection, place: str) -> None:
+    """Make the tables of a server's database in the schema that it looks in; one transaction, that of the caller.
+
+    Raises ``SetupError``: they are of another version than this program knows.
+    """
+    if connection.execute("SELECT to_regclass('version') IS NULL").fetchone()[0]:
+        columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+        for statement in (
+            "CREATE TABLE replies (rowid INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, "
+            f"reply TEXT NOT NULL, {columns})",
+            *_TABLES,
+            *_SERVER_TRIGGERS,
+            "ALTER TABLE reserved ADD COLUMN owner INTEGER",
+            "CREATE FUNCTION unix_now() RETURNS DOUBLE PRECISION LANGUAGE sql AS "
+            "'SELECT extract(epoch FROM clock_timestamp())::float8'",
+            # The last transaction of each connection that is in, so that none is carried out twice.
+            "CREATE TABLE sessions (id TEXT PRIMARY KEY, number INTEGER NOT NULL, at_s REAL NOT NULL)",
+            f"CREATE TABLE version AS SELECT {VERSION} AS number",
+        ):
+            connection.execute(statement)
+    (version,) = connection.execute("SELECT number FROM version").fetchone()
+    if version != VERSION:
+        raise SetupError(
+            f"the ledger {place} is of version {version}, and this program knows {VERSION}. Use the program that made "
+            "it, or name another database with run.llm_cache."
+        )
+
+
 def _upgrade(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
     _add_columns(connection, "replies", _COLUMNS)
@@ -104,7 +171,7 @@ def _upgrade(connection: sqlite3.Connection) -> None:
         "completion_tokens = json_extract(reply, '$.completion_tokens') "
         "WHERE prompt_tokens IS NULL AND json_valid(reply)"
     )
-    for statement in _TABLES:
+    for statement in (*_TABLES, *_TRIGGERS):
         connection.execute(statement)
     _add_columns(connection, "reserved", {"owner": "INTEGER"})
     connection.execute(f"PRAGMA user_version = {VERSION}")

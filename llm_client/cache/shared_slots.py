@@ -7,15 +7,21 @@ out evenly; who has too many gives them up as their replies come, and only then 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from apportion.llm_client.cache.leases import living_owners
+from apportion.llm_client.cache.schema import Connection
 from apportion.llm_client.token_bucket import CLOCK_GRAIN_S, Bucket
 
-_PUT_BUCKET = "INSERT OR REPLACE INTO buckets (name, level, at_s) VALUES (?, ?, ?)"
-_PUT_ASKER = "INSERT OR REPLACE INTO askers (server, owner, slots, most) VALUES (?, ?, ?, ?)"
+_PUT_BUCKET = """
+INSERT INTO buckets (name, level, at_s) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET level = excluded.level, at_s = excluded.at_s
+"""
+_PUT_ASKER = """
+INSERT INTO askers (server, owner, slots, most) VALUES (?, ?, ?, ?)
+ON CONFLICT (server, owner) DO UPDATE SET slots = excluded.slots, most = excluded.most
+"""
 
 
 class Slots(NamedTuple):
@@ -38,7 +44,7 @@ def share_of(most: int, rank: int, askers: int) -> int:
     return most // askers + (rank < most % askers)
 
 
-def balance_slots(connection: sqlite3.Connection, owner: int, server: str, most: int, under_way: int) -> Slots:
+def balance_slots(connection: Connection, owner: int, server: str, most: int, under_way: int) -> Slots:
     """What ``owner``, who has ``under_way`` requests under way, may have of the ``most`` that all may have at once.
 
     A share that others still hold comes to it once they have let go of it, so that all together never hold more. Where
@@ -55,12 +61,12 @@ def balance_slots(connection: sqlite3.Connection, owner: int, server: str, most:
     return Slots(held, share)
 
 
-def leave(connection: sqlite3.Connection, owner: int, server: str) -> None:
+def leave(connection: Connection, owner: int, server: str) -> None:
     """``owner`` does not ask the server any more, so that its share falls to the others."""
     connection.execute("DELETE FROM askers WHERE server = ? AND owner = ?", (server, owner))
 
 
-def take(connection: sqlite3.Connection, buckets: Mapping[str, Bucket], amounts: Mapping[str, float]) -> float:
+def take(connection: Connection, buckets: Mapping[str, Bucket], amounts: Mapping[str, float]) -> float:
     """Take the amounts from all ``buckets`` by their names, or from none; returns the seconds until it may be."""
     _bring_up_to_date(connection, buckets)
     wait_s = max((bucket.wait_s(amounts[name]) for name, bucket in buckets.items()), default=0.0)
@@ -70,13 +76,13 @@ def take(connection: sqlite3.Connection, buckets: Mapping[str, Bucket], amounts:
     return 0.0
 
 
-def correct(connection: sqlite3.Connection, buckets: Mapping[str, Bucket], amounts: Mapping[str, float]) -> None:
+def correct(connection: Connection, buckets: Mapping[str, Bucket], amounts: Mapping[str, float]) -> None:
     """Take from ``buckets`` what turned out to be more than was taken, or give back a negative amount."""
     _bring_up_to_date(connection, buckets)
     _take(connection, buckets, amounts)
 
 
-def _bring_up_to_date(connection: sqlite3.Connection, buckets: Mapping[str, Bucket]) -> None:
+def _bring_up_to_date(connection: Connection, buckets: Mapping[str, Bucket]) -> None:
     for name, bucket in buckets.items():
         row = connection.execute("SELECT level, at_s FROM buckets WHERE name = ?", (name,)).fetchone()
         if row is not None:
@@ -86,7 +92,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, buckets: Mapping[str, Buck
             connection.execute(_PUT_BUCKET, (name, *bucket.state))  # The clock was set back: it fills from now on.
 
 
-def _take(connection: sqlite3.Connection, buckets: Mapping[str, Bucket], amounts: Mapping[str, float]) -> None:
+def _take(connection: Connection, buckets: Mapping[str, Bucket], amounts: Mapping[str, float]) -> None:
     for name, amount in amounts.items():
         buckets[name].take(amount)
         connection.execute(_PUT_BUCKET, (name, *buckets[name].state))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,10 +10,11 @@ from typing import Any, TypeVar
 from apportion.llm_client.cache import leases, reservations
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, insert_reply
 from apportion.llm_client.cache.leases import RENEW_S, RequestLease
+from apportion.llm_client.cache.schema import Connection
 from apportion.llm_client.request import ChatReply
 
 _Result = TypeVar("_Result")
-_Action = Callable[[sqlite3.Connection, int], _Result]
+_Action = Callable[[Connection, int], _Result]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class _Entry:
     action: _Action[Any]
     synced: bool
     done: asyncio.Future[Any]
+    keeps: tuple[CachedReply, ...] = ()
 
 
 class CacheWriter:
@@ -45,7 +46,9 @@ class CacheWriter:
 
         It is written even where nobody waits for it any more.
         """
-        return await self._submit(lambda connection, owner: insert_reply(connection, entry), synced=True)
+        return await self._submit(
+            lambda connection, owner: insert_reply(connection, entry), synced=True, keeps=(entry,)
+        )
 
     async def claim(self, key: str) -> RequestLease:
         """Claim the request ``key`` for this client; see ``leases.claim``."""
@@ -80,6 +83,10 @@ class CacheWriter:
         if reservation is not None:
             self.end_try(reservation, paid=False)
 
+    def now(self) -> float:
+        """See ``ReplyCache.now``."""
+        return self._cache.now()
+
     async def finish(self) -> None:
         """Wait until everything received is on the disk."""
         while self._writing is not None:
@@ -94,9 +101,11 @@ class CacheWriter:
             self._submit(leases.remove_owner, synced=False)
         await self.finish()
 
-    def _submit(self, action: _Action[_Result], *, synced: bool) -> asyncio.Future[_Result]:
+    def _submit(
+        self, action: _Action[_Result], *, synced: bool, keeps: tuple[CachedReply, ...] = ()
+    ) -> asyncio.Future[_Result]:
         done: asyncio.Future[_Result] = asyncio.get_running_loop().create_future()
-        self._gathered.append(_Entry(action, synced, done))
+        self._gathered.append(_Entry(action, synced, done, keeps))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
         return done
@@ -118,13 +127,14 @@ class CacheWriter:
             self._writing = None
 
     async def _write_bunch(self, bunch: list[_Entry]) -> None:
-        def act(connection: sqlite3.Connection) -> tuple[int, list[Any]]:
+        def act(connection: Connection) -> tuple[int, list[Any]]:
             owner = leases.add_owner(connection) if self._owner is None else self._owner
             return owner, [entry.action(connection, owner) for entry in bunch]
 
         synced = any(entry.synced for entry in bunch)
+        keeps = [reply for entry in bunch for reply in entry.keeps]
         try:
-            self._owner, results = await asyncio.to_thread(self._cache.transact, act, synced=synced)
+            self._owner, results = await asyncio.to_thread(self._cache.transact, act, synced=synced, keeps=keeps)
         except Exception as error:
             for entry in bunch:
                 if not entry.done.done():

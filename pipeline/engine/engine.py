@@ -21,6 +21,7 @@ from apportion.foundation.errors import ApportionError, InputError, StoppedError
 from apportion.foundation.files import canonical_json, digest, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.foundation.truncate import listed
+from apportion.llm_client.cache.held import Leases, leases_of, waiting_for
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.engine.progress import FOLDER, URL, Activity
@@ -90,10 +91,15 @@ class Engine:
         """What stages that ask a language model are lent."""
         return self.make_tools()
 
+    @cached_property
+    def leases(self) -> Leases:
+        """Who makes which unit."""
+        return leases_of(self.config.llm_cache, self.config.store / "leases")
+
     @property
     def settings(self) -> str:
         """A text that is the same for equal configurations, whoever carries them out."""
-        return digest(self.config.with_run(workers=1, executor="local").fingerprint)
+        return self.config.settings
 
     def session_hash(self, session: Session) -> str:
         """sha256 of what a session says, without its recordings."""
@@ -125,7 +131,10 @@ class Engine:
                 self.store.drop_checkpoints(stage.name, key)
                 self._forget_failure(stage.name, unit)
                 return Outcome(stage.name, unit, "reused")
-            self._make(stage, unit, key, progress, measured)
+            with waiting_for(self.leases, key, f"{stage.name} ({unit})"):
+                if self.store.find(stage.name, key) is not None:  # Another has made it since.
+                    return Outcome(stage.name, unit, "reused")
+                self._make(stage, unit, key, progress, measured)
         except BlockedError as error:
             return failed("blocked", str(error))
         except InputError as error:
@@ -149,6 +158,13 @@ class Engine:
             return failed("failed", f"{type(error).__name__}: {error} (at {place})")
         self._forget_failure(stage.name, unit)
         return Outcome(stage.name, unit, "done")
+
+    def is_made_elsewhere(self, name: str, unit: Unit) -> bool:
+        """Whether another process is making the unit, or has died over it."""
+        try:
+            return self.artifact(name, unit) is None and self.leases.holder(self.key(name, unit)) is not None
+        except ApportionError:
+            return False
 
     def key(self, name: str, unit: Unit) -> str:
         """The address of a unit's artifact, by its `lineage`; raises BlockedError as that does."""

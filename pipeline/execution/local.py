@@ -44,15 +44,15 @@ def run_locally(config: Config, stages: Sequence[str], quiet: bool = False, *, b
     With ``batch`` the language model's first requests go through the Batch API; while one is to be waited for, the
     judgements and what builds on them are left alone.
 
-    Raises InputError: The input cannot be used, another run holds the folder, the disk is full or read-only, the
-    cluster cannot be used. Raises UnitError: A server failed that batches are handed in to or collected from; the disk
-    failed.
+    Raises InputError: The input cannot be used, a run of other settings holds the folder, the disk is full or
+    read-only, the cluster cannot be used. Raises UnitError: A server failed that batches are handed in to or collected
+    from; the disk failed.
     """
     if batch or config.run.record is not None:
         _check_requests(config, batch=batch)
     check_output(config)  # before the lock, which makes the folder
     config = decided(config)
-    with output_lock(config.output), StageProgress(quiet=quiet) as progress, _disk_told(config.store):
+    with output_lock(config.output, config.settings), StageProgress(quiet=quiet) as progress, _disk_told(config.store):
         warnings = check(config, stages)
         for warning in warnings:
             progress.warn(warning)
@@ -79,7 +79,7 @@ def _check_requests(config: Config, *, batch: bool) -> None:
 
 
 def _newest_reply(config: Config) -> int:
-    if not config.llm_cache.exists():
+    if not config.may_have_replies:
         return 0
     from apportion.pipeline.llm_requests.spend import newest_reply
 
@@ -87,7 +87,7 @@ def _newest_reply(config: Config) -> int:
 
 
 def _spent(config: Config, mark: int) -> Spending | None:
-    if not config.llm_cache.exists():
+    if not config.may_have_replies:
         return None
     from apportion.pipeline.llm_requests.spend import spending_since
 
@@ -296,15 +296,17 @@ def _disk_told(store: Path) -> Iterator[None]:
 
 
 @contextmanager
-def output_lock(output: Path) -> Iterator[None]:
-    """Only one run at a time writes a run folder; the lock ends with its process, however that ends.
+def output_lock(output: Path, settings: str | None = None) -> Iterator[None]:
+    """Only runs of the same ``settings`` (None: of nobody else's) are in a run folder; it ends with its process.
 
     Raises InputError: Another has it; the folder cannot be written.
     """
-    message = f"{output} is in use by another run. Wait for it, or set another `output`."
+    other = "another run" if settings is None else "another run, of other settings"
+    message = f"{output} is in use by {other}. Wait for it, or set another `output`."
+    shared = None if settings is None else settings.encode()
     with ExitStack() as stack:
         try:
-            stack.enter_context(locked(output / ".lock", message, InputError))
+            stack.enter_context(locked(output / ".lock", message, InputError, shared))
         except OSError as error:
             raise InputError(
                 f"{output}: cannot be written ({error.strerror}). Set `output` to a folder of yours."

@@ -10,10 +10,10 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import count
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -155,7 +155,9 @@ def run_units(
     declared = _stage(engine, stage)
     begun_s, numbers = time.monotonic(), count()
 
-    def run(unit: Unit) -> Outcome:
+    def run(unit: Unit, waits: bool) -> Outcome | None:
+        if not waits and engine.is_made_elsewhere(stage, unit):
+            return None
         if next(numbers) and limit_s is not None and time.monotonic() - begun_s >= limit_s:
             return Outcome(stage, unit, "stopped", _late(limit_s), same_again=True)
         outcome = engine.run(declared, unit, progress)
@@ -192,14 +194,21 @@ def stop_text(outcomes: Sequence[Outcome], advice: str = RAISE_AND_REPEAT) -> st
 
 
 def _run_side_by_side(
-    engine: Engine, declared: Stage, units: list[Unit], run: Callable[[Unit], Outcome]
+    engine: Engine, declared: Stage, units: list[Unit], run: Callable[[Unit, bool], Outcome | None]
 ) -> list[Outcome]:
+    """What another process is making comes last: by then it is made, or waited for."""
     at_once = max(engine.at_once(declared.name, unit) for unit in units)
+
+    def by(mapped: Callable[..., Iterable[Outcome | None]]) -> list[Outcome]:
+        first = list(mapped(run, units, repeat(False)))
+        left = [unit for unit, outcome in zip(units, first, strict=True) if outcome is None]
+        return [outcome for outcome in (*first, *mapped(run, left, repeat(True))) if outcome is not None]
+
     if at_once <= 1:
-        return [run(unit) for unit in units]
+        return by(map)
     pool = ThreadPoolExecutor(at_once, thread_name_prefix=declared.name)
     try:
-        outcomes = list(pool.map(run, units))
+        outcomes = by(pool.map)
     except BaseException as error:
         # Replies under way are waited for, but not where somebody ends this because nothing comes any more.
         pool.shutdown(wait=isinstance(error, ApportionError), cancel_futures=True)

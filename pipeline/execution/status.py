@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, StoppedError
 from apportion.foundation.truncate import indented
 from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cache.database import Place, may_exist
 from apportion.llm_client.usage import Usage
 from apportion.pipeline.engine.progress import LOST, RUNNING, Entry, entries, last_begun, noted_url, time_text
 from apportion.pipeline.shared_place import shared_place
@@ -73,7 +74,7 @@ class RunStatus:
         return "\n".join(lines)
 
 
-def run_status(output: Path, llm_cache: Path, store: str | None = None) -> RunStatus:
+def run_status(output: Path, llm_cache: Place, store: str | None = None) -> RunStatus:
     """How far the last run into ``output`` is; raises InputError where nothing has been run into it."""
     place = shared_place(store or noted_url(output / "store"), output / "store")
     begun, known = last_begun(place), entries(place)
@@ -82,7 +83,7 @@ def run_status(output: Path, llm_cache: Path, store: str | None = None) -> RunSt
     stages = tuple(_stage(name, count, [e for e in known if e.stage == name]) for name, count in begun[0].items())
     running = tuple(entry for entry in known if entry.status == RUNNING)
     # SQLite's log is for one machine: while another one works with it, the cost is not asked for.
-    elsewhere = any(entry.host != platform.node() for entry in running)
+    elsewhere = isinstance(llm_cache, Path) and any(entry.host != platform.node() for entry in running)
     paid = None if elsewhere else _paid(llm_cache)
     return RunStatus(output, stages, running, tuple(e for e in known if e.status in FAILED), paid)
 
@@ -97,13 +98,13 @@ def _stage(name: str, units: int, known: Sequence[Entry]) -> StageStatus:
     return StageStatus(name, units, done, counts[RUNNING], failed, counts["stopped"], seconds, left_s)
 
 
-def _paid(path: Path) -> Usage | None:
+def _paid(place: Place) -> Usage | None:
     """What was paid into a reply cache; None where there is none, or it cannot be asked from here."""
-    if not path.exists() or not os.access(path, os.W_OK):
+    if not may_exist(place) or not (isinstance(place, str) or os.access(place, os.W_OK)):
         return None
     try:
-        cache = ReplyCache(path)
-    except InputError:
+        cache = ReplyCache(place)
+    except (InputError, StoppedError):
         return None
     try:
         return cache.usage()

@@ -58,7 +58,7 @@ def complete_recording(engine: Engine, stages: Collection[str]) -> tuple[int, li
     """
     path, config = engine.config.run.record, engine.config
     units = [*asking_units(engine, stages), *((JUDGING, unit) for unit in playing_units(engine, stages))]
-    if path is None or not units or not config.llm_cache.exists():
+    if path is None or not units or not config.may_have_replies:
         return 0, []
     with prefixed("decompose.llm"):
         cache = ReplyCache(config.llm_cache)

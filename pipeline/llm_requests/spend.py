@@ -96,6 +96,6 @@ def budget_so_far(config: Config) -> str | None:
 
 
 def _cache(config: Config) -> ReplyCache | None:
-    if config.decompose.llm.provider == "recorded" or not config.llm_cache.exists():
+    if config.decompose.llm.provider == "recorded" or not config.may_have_replies:
         return None
     return ReplyCache(config.llm_cache)

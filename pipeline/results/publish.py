@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from apportion.corpus.schema import QUARANTINE
 from apportion.foundation.files import file_digest, place_folder, remove_leftovers, write_atomically
+from apportion.llm_client.cache.held import waiting_for
 from apportion.pipeline.config import shown_config
 from apportion.pipeline.engine.engine import Engine
 from apportion.pipeline.engine.provenance import package_versions, quarantine_rows
@@ -62,6 +63,11 @@ def publish(engine: Engine) -> dict[str, int]:
 
     Returns: Finished units by stage, and ``quarantined``.
     """
+    with waiting_for(engine.leases, "publish", "the run folder"):
+        return _publish(engine)
+
+
+def _publish(engine: Engine) -> dict[str, int]:
     output = engine.config.output
     for folder in (output, output / "frames", output / "projections", output / FITTED):
         remove_leftovers(folder)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from apportion.llm_client.batch.batches import Batches
 from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cache.database import ledger_place
 from apportion.llm_client.cost.prices import Price
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
@@ -13,6 +14,11 @@ CANARY = "sk-canary-0123456789abcdef"
 SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
 PRICES = '[models]\n"m" = { input = 1000, output = 10000, batch = 0.5 }\n'
 USD_A_REPLY = (11 * 1000 + 7 * 10000) / 1e6 / 2
+
+
+def place_of(folder):
+    """Where the replies of a test are kept, as its fixture `place` has noted."""
+    return ledger_place((folder / "place").read_text())
 
 
 def requests(count, **options):
@@ -31,7 +37,7 @@ def settings(server, **options):
 
 def batches(server, folder, **options):
     chosen = {"prices": folder / "prices.toml", "settle_s": 0.0, **options}
-    return Batches(settings(server), folder / "cache.sqlite", **chosen)
+    return Batches(settings(server), place_of(folder), **chosen)
 
 
 def advance(server, folder, asked, **options):
@@ -40,7 +46,7 @@ def advance(server, folder, asked, **options):
 
 
 def usage(folder):
-    cache = ReplyCache(folder / "cache.sqlite")
+    cache = ReplyCache(place_of(folder))
     try:
         return cache.usage()
     finally:
@@ -48,7 +54,7 @@ def usage(folder):
 
 
 def kept(folder, asked):
-    cache = ReplyCache(folder / "cache.sqlite")
+    cache = ReplyCache(place_of(folder))
     try:
         return [reply.text if (reply := cache.get(request.key())) else None for request in asked]
     finally:

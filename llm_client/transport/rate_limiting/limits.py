@@ -28,10 +28,11 @@ class SharedLimits:
     run, one that was killed. Must be used on one event loop, and by one that awaits it at a time.
 
     ``keeper``: writes into the cache. ``settings``: the server, the model, and the limits. ``clock``: seconds on which
-    all processes that use the cache agree.
+    all processes that use the cache agree; by default the cache's.
     """
 
-    def __init__(self, keeper: CacheWriter, settings: LLMSettings, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, keeper: CacheWriter, settings: LLMSettings, clock: Callable[[], float] | None = None) -> None:
+        clock = clock or keeper.now
         self._keeper, self._most = keeper, settings.concurrency
         self._server = f"{settings.url.rstrip('/')} {settings.model}"
         self._requests, self._tokens = f"requests a minute {self._server}", f"tokens a minute {self._server}"

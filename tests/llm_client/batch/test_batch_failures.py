@@ -1,7 +1,5 @@
 """The Batch API against a real server that fails, loses or breaks something."""
 
-import sqlite3
-
 import pytest
 
 from apportion.llm_client.batch.batches import Batches
@@ -16,6 +14,7 @@ from tests.llm_client.batching import (
     advance,
     batches,
     kept,
+    place_of,
     requests,
     settings,
     texts,
@@ -27,7 +26,7 @@ from tests.llm_client.openai_server import Fault, OpenAIServer, completion, serv
 def test_a_server_without_batches_is_told(folder):
     with serving(OpenAIServer()) as server, pytest.raises(SetupError, match=r"has no Batch API.*ask without batches"):
         advance(server, folder, requests(1))
-    with serving(OpenAIServer()) as server, Client(settings(server), cache=folder / "cache.sqlite") as client:
+    with serving(OpenAIServer()) as server, Client(settings(server), cache=place_of(folder)) as client:
         assert client.complete(requests(1)[0]).text == "reply to question 00"
 
 
@@ -48,7 +47,7 @@ def test_a_storm_is_waited_out(folder):
         return faults.pop() if faults and call != "POST batches" else None
 
     with serving(BatchServer(before=storm)) as server:
-        chosen = Batches(settings(server, max_retries=5), folder / "cache.sqlite")
+        chosen = Batches(settings(server, max_retries=5), place_of(folder))
         with chosen:
             assert chosen.advance(requests(1)).submitted == 1
             assert chosen.advance(requests(1)).collected == 1
@@ -114,9 +113,10 @@ def test_a_batch_that_was_on_its_way_when_its_process_died_is_waited_for(folder)
     server = BatchServer(before=lambda call: Fault(500, "later") if call == "POST batches" else None)
     with serving(server):
         advance(server, folder, requests(2))
-        connection = sqlite3.connect(folder / "cache.sqlite")
-        ((token, file),) = connection.execute("SELECT token, input_file FROM batches").fetchall()
-        connection.close()
+        cache = ReplyCache(place_of(folder))
+        query = "SELECT token, input_file FROM batches"
+        ((token, file),) = cache.read(lambda connection: connection.execute(query).fetchall())
+        cache.close()
         looked = []
 
         def appear(call):
@@ -203,6 +203,7 @@ def test_batches_at_another_server_are_named(folder):
         assert f"are at {one.url}; set base_url" in report.problems[0] and other.calls == []
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_a_folder_that_cannot_be_written_is_named(folder):
     (folder / "cache.sqlite.batch-lock").mkdir()
     with serving(BatchServer()) as server, pytest.raises(SetupError, match=r"batch-lock cannot be written"):
@@ -232,10 +233,10 @@ def test_neither_key_nor_prompt_is_written_or_said(folder, monkeypatch, caplog):
 def test_requests_of_a_batch_that_a_damaged_file_has_lost_are_asked_anew(folder):
     with serving(BatchServer()) as server:
         advance(server, folder, requests(3))
-        cache = ReplyCache(folder / "cache.sqlite")
+        cache = ReplyCache(place_of(folder))
         cache.transact(lambda connection: connection.execute("DELETE FROM batches"))
         cache.close()
-        with Client(settings(server), cache=folder / "cache.sqlite") as client:
+        with Client(settings(server), cache=place_of(folder)) as client:
             assert client.complete(requests(3)[0]).text
         report = advance(server, folder, requests(3))
         assert (report.submitted, report.problems) == (2, ())

@@ -12,7 +12,7 @@ from apportion.llm_client.batch.ledger import BatchBook
 from apportion.llm_client.batch.service import BatchService
 from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.batch_server import BatchServer
-from tests.llm_client.batching import USD_A_REPLY, advance, kept, requests, texts, usage
+from tests.llm_client.batching import USD_A_REPLY, advance, kept, place_of, requests, texts, usage
 from tests.llm_client.openai_server import serving
 
 
@@ -36,7 +36,7 @@ def killed(url: str, folder: Path, step: str, when: str) -> None:
 
     setattr(part, step, deadly)
     settings = LLMSettings(base_url=url, model="m", max_tokens=10, max_retries=0)
-    with Batches(settings, folder / "cache.sqlite", prices=folder / "prices.toml", budget_usd=10) as batches:
+    with Batches(settings, place_of(folder), prices=folder / "prices.toml", budget_usd=10) as batches:
         batches.advance(requests(3))
 
 

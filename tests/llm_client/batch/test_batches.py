@@ -8,7 +8,18 @@ import pytest
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import SetupError
 from tests.llm_client.batch_server import BatchServer
-from tests.llm_client.batching import MOST_USD, SCHEMA, USD_A_REPLY, advance, kept, requests, settings, texts, usage
+from tests.llm_client.batching import (
+    MOST_USD,
+    SCHEMA,
+    USD_A_REPLY,
+    advance,
+    kept,
+    place_of,
+    requests,
+    settings,
+    texts,
+    usage,
+)
 from tests.llm_client.openai_server import Fault, completion, serving
 
 
@@ -22,7 +33,7 @@ def test_submit_leave_come_back_collect_and_the_client_finds_the_replies(folder)
         assert (second.submitted, second.waiting[0].status, second.finished) == (0, "in_progress", False)
         third = advance(server, folder, asked)
         assert (third.submitted, third.collected, third.refused, third.finished) == (0, 5, 0, True)
-        with Client(settings(server), cache=folder / "cache.sqlite") as client:
+        with Client(settings(server), cache=place_of(folder)) as client:
             assert [client.complete(request).text for request in asked] == texts(asked)
         assert server.requests == [] and len(server.worked) == 5
         # Nothing of a conversation stays at the server.
@@ -44,7 +55,7 @@ def test_a_line_asks_what_a_live_request_asks(folder):
 
 def test_what_is_there_or_in_a_batch_already_is_not_handed_in(folder):
     with serving(BatchServer()) as server:
-        with Client(settings(server), cache=folder / "cache.sqlite") as client:
+        with Client(settings(server), cache=place_of(folder)) as client:
             client.complete(requests(1)[0])
         assert advance(server, folder, requests(3)).submitted == 2
         second = advance(server, folder, requests(4))
@@ -58,7 +69,7 @@ def test_a_plain_run_does_not_ask_what_is_in_a_batch(folder):
     with serving(BatchServer()) as server:
         advance(server, folder, asked)
         with (
-            Client(settings(server), cache=folder / "cache.sqlite") as client,
+            Client(settings(server), cache=place_of(folder)) as client,
             pytest.raises(SetupError, match=r"2 requests are in a batch \(batch_0\).*Collect the batch"),
         ):
             client.complete(asked[0])
@@ -101,7 +112,7 @@ def test_a_refused_line_is_asked_directly_and_never_put_into_a_batch_again(folde
         third = advance(server, folder, asked, budget_usd=10)
         assert (third.submitted, third.finished) == (0, True)
         assert usage(folder).unanswered_usd == 0
-        with Client(settings(server), cache=folder / "cache.sqlite") as client:
+        with Client(settings(server), cache=place_of(folder)) as client:
             assert [client.complete(request).text for request in asked] == texts(asked)
     assert len(server.requests) == 1
 
@@ -183,7 +194,7 @@ def test_a_reply_without_a_count_of_tokens_counts_as_the_dearest(folder):
 def test_what_another_run_is_asking_directly_is_left_to_it(folder):
     asked = requests(3)
     with serving(BatchServer(latency_s=0.2)) as server, ThreadPoolExecutor(1) as pool:
-        with Client(settings(server), cache=folder / "cache.sqlite") as client:
+        with Client(settings(server), cache=place_of(folder)) as client:
             asking = pool.submit(client.complete, asked[1])
             while not server.requests:
                 time.sleep(0.005)

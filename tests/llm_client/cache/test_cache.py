@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from apportion.llm_client.batch.ledger import keys_in_batches
-from apportion.llm_client.cache import cache as cache_module
-from apportion.llm_client.cache import reservations
+from apportion.llm_client.cache import database, reservations
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.cache.inspection import inspect
 from apportion.llm_client.errors import DamagedCacheError, SetupError
@@ -22,43 +21,45 @@ ROOT = Path(__file__).resolve().parents[3]
 
 WRITER = """
 import sys
-from pathlib import Path
 from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cache.database import ledger_place
 from apportion.llm_client.request import ChatReply
 
-cache = ReplyCache(Path(sys.argv[1]))
+cache = ReplyCache(ledger_place(sys.argv[1]))
 for number in range(10**6):
     cache.put(f"{sys.argv[2]}{number}", ChatReply(f"text {number}", "m"))
     print(number, flush=True)
 """
 
 
-def test_a_kept_reply_is_found_again(tmp_path):
-    reply = ChatReply("text \u2028 é", "m", 1, 2, "length")
-    cache = ReplyCache(tmp_path / "new" / "cache.sqlite")
+def test_a_kept_reply_is_found_again(place):
+    reply = ChatReply("text \u2028 \0 é", "m", 1, 2, "length")
+    place = place / "new" / "cache.sqlite" if isinstance(place, Path) else place
+    cache = ReplyCache(place)
     assert cache.get("k") is None
     assert cache.put("k", reply) == reply
     cache.close()
-    assert ReplyCache(tmp_path / "new" / "cache.sqlite").get("k") == reply
+    with closing(ReplyCache(place)) as cache:
+        assert cache.get("k") == reply
 
 
-def test_every_reply_that_was_handed_out_outlives_kill_9(tmp_path):
-    path = tmp_path / "cache.sqlite"
+def test_every_reply_that_was_handed_out_outlives_kill_9(place):
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(path), name], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        subprocess.Popen([sys.executable, "-c", WRITER, str(place), name], stdout=subprocess.PIPE, text=True, cwd=ROOT)
         for name in "ab"
     ]
     seen = [[writer.stdout.readline() for _ in range(15)] for writer in writers]
     for writer in writers:
         writer.send_signal(signal.SIGKILL)
     rest = [writer.communicate()[0].splitlines() for writer in writers]
-    cache = ReplyCache(path)
+    cache = ReplyCache(place)
     for name, first, more in zip("ab", seen, rest, strict=True):
         last = int((first + [line for line in more if line.strip().isdigit()])[-1])
         # The very last line may have been cut by the kill, which only makes its number smaller.
         assert all(cache.get(f"{name}{number}") == ChatReply(f"text {number}", "m") for number in range(last + 1))
     cache.close()
-    assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    if isinstance(place, Path):
+        assert sqlite3.connect(place).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_a_place_that_cannot_be_written_and_a_file_that_is_no_database_are_named(tmp_path):
@@ -83,7 +84,7 @@ def test_words_of_sqlite_that_are_no_text_are_damage(tmp_path):
 
 
 def test_a_file_that_another_process_keeps_locked_is_told_as_that(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache_module, "_LOCK_WAIT_S", 0.1)
+    monkeypatch.setattr(database, "LOCK_WAIT_S", 0.1)
     path = tmp_path / "cache.sqlite"
     ReplyCache(path).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -98,7 +99,7 @@ def test_a_file_that_another_process_keeps_locked_is_told_as_that(tmp_path, monk
 
 def test_a_full_disk_is_told(tmp_path):
     cache = ReplyCache(tmp_path / "cache.sqlite")
-    cache._connection.execute("PRAGMA max_page_count = 4")
+    cache._database.connection.execute("PRAGMA max_page_count = 4")
     with pytest.raises(SetupError, match="full"):
         for number in range(100):
             cache.put(str(number), ChatReply("x" * 1000, "m"))
@@ -142,8 +143,8 @@ def test_a_file_of_version_2_keeps_its_replies_its_account_and_its_batches(tmp_p
         cache.close()
 
 
-def test_the_account_is_the_sum_of_the_replies_costs(tmp_path):
-    cache = ReplyCache(tmp_path / "cache.sqlite")
+def test_the_account_is_the_sum_of_the_replies_costs(place):
+    cache = ReplyCache(place)
     for key, usd in [("a", 1.0), ("b", None), ("a", 0.5), ("b", 0.25), ("b", None), ("c", None)]:
         cache.put(key, ChatReply("x", "m"), usd)
         (account,) = cache.transact(lambda connection: connection.execute("SELECT paid_usd FROM account").fetchone())
@@ -169,8 +170,8 @@ def test_a_newer_file_is_left_alone(tmp_path):
         ReplyCache(path)
 
 
-def test_use_is_summed_from_a_mark_on_and_a_reply_that_came_second_is_paid_too(tmp_path):
-    cache = ReplyCache(tmp_path / "cache.sqlite")
+def test_use_is_summed_from_a_mark_on_and_a_reply_that_came_second_is_paid_too(place):
+    cache = ReplyCache(place)
     assert (cache.last(), cache.usage()) == (0, Usage())
     cache.put("a", ChatReply("x", "m", 10, 1), 1.0)
     mark = cache.last()

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import pytest
 from apportion.llm_client.cache import leases, reservations, writer
 from apportion.llm_client.cache import leases as owner
 from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cache.database import ledger_place
 from apportion.llm_client.cache.leases import RENEW_S, started_at, this_process
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import InBatchError, RequestError
@@ -29,13 +29,13 @@ REQUESTS = 40
 ASKER = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from apportion.llm_client.cache.database import ledger_place
 from apportion.llm_client.client import Client
 from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.cache.test_leases import REQUESTS, request
 
 settings = LLMSettings(base_url=sys.argv[1], model="m", concurrency=8)
-with Client(settings, cache=Path(sys.argv[2])) as client, ThreadPoolExecutor(8) as pool:
+with Client(settings, cache=ledger_place(sys.argv[2])) as client, ThreadPoolExecutor(8) as pool:
     print("started", flush=True)
     sys.stdin.readline()
     print(*pool.map(lambda n: client.complete(request(n)).text, range(REQUESTS)), sep="|", flush=True)
@@ -64,9 +64,9 @@ def client(server, path, **options):
 
 
 @pytest.mark.slow
-def test_two_runs_at_once_ask_each_request_once(tmp_path):
+def test_two_runs_at_once_ask_each_request_once(place):
     with serving(OpenAIServer(latency_s=0.1)) as server:
-        askers = [asker(server, tmp_path / "cache.sqlite") for _ in range(2)]
+        askers = [asker(server, place) for _ in range(2)]
         for process in askers:
             process.stdin.write("go\n")
             process.stdin.flush()
@@ -75,7 +75,7 @@ def test_two_runs_at_once_ask_each_request_once(tmp_path):
     assert len(server.requests) == REQUESTS
 
 
-def test_what_a_killed_run_was_asking_is_asked_at_once_by_the_one_that_waits(tmp_path):
+def test_what_a_killed_run_was_asking_is_asked_at_once_by_the_one_that_waits(place):
     held = threading.Event()
 
     def answer(body):
@@ -84,12 +84,12 @@ def test_what_a_killed_run_was_asking_is_asked_at_once_by_the_one_that_waits(tmp
         return {"choices": [{"message": {"content": f"reply to {body['messages'][-1]['content']}"}}]}
 
     with serving(OpenAIServer(answer=answer)) as server:
-        first = asker(server, tmp_path / "cache.sqlite")
+        first = asker(server, place)
         first.stdin.write("go\n")
         first.stdin.flush()
         while len(server.requests) < 8:
             time.sleep(0.005)
-        with client(server, tmp_path / "cache.sqlite") as second, ThreadPoolExecutor(1) as pool:
+        with client(server, place) as second, ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(second.complete, request(0))
             time.sleep(0.3)
             assert not waiting.done() and len(server.requests) == 8
@@ -100,12 +100,12 @@ def test_what_a_killed_run_was_asking_is_asked_at_once_by_the_one_that_waits(tmp
     assert len(server.requests) == 9
 
 
-def test_a_request_that_failed_in_one_run_is_free_for_the_other(tmp_path):
+def test_a_request_that_failed_in_one_run_is_free_for_the_other(place):
     server = OpenAIServer(faults=[Fault(500)], latency_s=0.2)
     with (
         serving(server),
-        client(server, tmp_path / "c") as first,
-        client(server, tmp_path / "c") as second,
+        client(server, place) as first,
+        client(server, place) as second,
         ThreadPoolExecutor(2) as pool,
     ):
         failing = pool.submit(first.complete, request(1))
@@ -118,31 +118,31 @@ def test_a_request_that_failed_in_one_run_is_free_for_the_other(tmp_path):
     assert len(server.requests) == 2
 
 
-def test_a_client_that_is_closed_while_it_asks_leaves_no_claim(tmp_path):
+def test_a_client_that_is_closed_while_it_asks_leaves_no_claim(place):
     server = OpenAIServer(latency_s=0.5)
     with serving(server), ThreadPoolExecutor(1) as pool:
-        first = client(server, tmp_path / "c")
+        first = client(server, place)
         asking = pool.submit(first.complete, request(1))
         while not server.requests:
             time.sleep(0.005)
         first.close()
         assert isinstance(asking.exception(), RequestError)
-        assert rows(tmp_path / "c", "claims") == rows(tmp_path / "c", "owners") == []
+        assert rows(place, "claims") == rows(place, "owners") == []
 
 
 def rows(path, table):
-    connection = sqlite3.connect(path)
+    cache = ReplyCache(ledger_place(path))
     try:
-        return connection.execute(f"SELECT * FROM {table}").fetchall()
+        return cache.transact(lambda connection: connection.execute(f"SELECT * FROM {table}").fetchall())
     finally:
-        connection.close()
+        cache.close()
 
 
-def test_the_wait_for_another_run_is_told_once(tmp_path, caplog):
+def test_the_wait_for_another_run_is_told_once(place, caplog):
     with (
         serving(OpenAIServer(latency_s=0.3)) as server,
-        client(server, tmp_path / "c") as first,
-        client(server, tmp_path / "c") as second,
+        client(server, place) as first,
+        client(server, place) as second,
         ThreadPoolExecutor(8) as pool,
     ):
         asking = [pool.submit(first.complete, request(n)) for n in range(3)]
@@ -152,12 +152,12 @@ def test_the_wait_for_another_run_is_told_once(tmp_path, caplog):
         assert [w.result().text for w in waiting] == [a.result().text for a in asking]
     assert len(server.requests) == 3
     told = [record.getMessage() for record in caplog.records if "another run on" in record.getMessage()]
-    assert len(told) == 1 and str(tmp_path / "c") in told[0]
+    assert len(told) == 1 and str(place) in told[0]
 
 
-def test_a_batch_that_was_handed_in_after_the_client_began_is_seen(tmp_path):
-    with serving(OpenAIServer()) as server, client(server, tmp_path / "c") as asking:
-        other = ReplyCache(tmp_path / "c")
+def test_a_batch_that_was_handed_in_after_the_client_began_is_seen(place):
+    with serving(OpenAIServer()) as server, client(server, place) as asking:
+        other = ReplyCache(place)
         other.transact(lambda c: c.execute("INSERT INTO batches (token, url, dialect) VALUES ('t', 'u', '[]')"))
         other.transact(lambda c: c.execute("INSERT INTO batched VALUES (?, 1, NULL)", (request(1).key(),)))
         with pytest.raises(InBatchError, match="1 requests are in a batch"):
@@ -167,26 +167,26 @@ def test_a_batch_that_was_handed_in_after_the_client_began_is_seen(tmp_path):
         assert asking.complete(request(1)).text == "reply to 1"
 
 
-def test_claims_are_renewed_while_their_process_lives(tmp_path, monkeypatch):
+def test_claims_are_renewed_while_their_process_lives(place, monkeypatch):
     monkeypatch.setattr(writer, "RENEW_S", 0.05)
     with (
         serving(OpenAIServer(latency_s=1.0)) as server,
-        client(server, tmp_path / "c") as asking,
+        client(server, place) as asking,
         ThreadPoolExecutor(1) as pool,
     ):
         future = pool.submit(asking.complete, request(1))
         while not server.requests:
             time.sleep(0.005)
-        (_, _, _, _, first), *_ = rows(tmp_path / "c", "owners")
-        while rows(tmp_path / "c", "owners")[0][-1] == first:
+        (_, _, _, _, first), *_ = rows(place, "owners")
+        while rows(place, "owners")[0][-1] == first:
             time.sleep(0.01)
         assert future.result().text == "reply to 1"
 
 
 class TestInOneTransaction:
     @pytest.fixture
-    def cache(self, tmp_path):
-        cache = ReplyCache(tmp_path / "cache.sqlite")
+    def cache(self, place):
+        cache = ReplyCache(place)
         yield cache
         cache.close()
 
@@ -238,22 +238,25 @@ def test_who_lives():
         time.sleep(0.005)  # It has ended, and is still in the table of processes until it is waited for.
     process.wait()
     assert started_at(process.pid) is None
-    assert not replace(this_process(), pid=process.pid).lives()
-    assert not replace(this_process(), started="1").lives()
-    elsewhere = replace(this_process(), host="another", pid=1, started="1")
-    assert elsewhere.lives()
-    assert not replace(elsewhere, expires_at=time.time() - 1).lives()
+    assert not replace(this_process(), pid=process.pid).lives(0)
+    assert not replace(this_process(), started="1").lives(0)
+    assert replace(this_process(), host="another", pid=1, started="1").lives(0)
 
 
-def test_a_lease_that_has_ended_frees_a_process_of_this_host_that_renews_it_no_more(monkeypatch):
-    silent = replace(this_process(), expires_at=time.time() - 1)
+@pytest.mark.parametrize("host", ["this", "another"])
+def test_a_lease_that_has_ended_frees_a_process_that_renews_it_no_more(monkeypatch, host):
+    silent = replace(this_process(), expires_at=999.0)
+    if host == "another":
+        silent = replace(silent, host=host, pid=1, started="1")
     now_s = time.monotonic()
+    assert silent.lives(999.0)
+    monkeypatch.setattr(leases, "_ended", {})
     # The clock may have been set, or the machine have slept: whoever lives has time to renew.
     for passed_s, lives in ((0, True), (RENEW_S, True), (RENEW_S + 6, False)):
         monkeypatch.setattr(time, "monotonic", lambda passed_s=passed_s: now_s + passed_s)
-        assert silent.lives() is lives
-    assert replace(silent, expires_at=time.time() - 0.5).lives()
-    assert not replace(silent, pid=2**22 + 1, expires_at=time.time() - 0.5).lives()
+        assert silent.lives(1000.0) is lives
+    assert replace(silent, expires_at=999.5).lives(1000.0)
+    assert not replace(this_process(), pid=2**22 + 1, expires_at=999.5).lives(1000.0)
 
 
 @pytest.mark.parametrize(("error", "lives"), [(ProcessLookupError, False), (PermissionError, True), (None, True)])

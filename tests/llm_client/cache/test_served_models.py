@@ -6,7 +6,7 @@ from apportion.llm_client.client import Client
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from tests.llm_client.batch_server import BatchServer
-from tests.llm_client.batching import advance, requests
+from tests.llm_client.batching import advance, place_of, requests
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 
 
@@ -69,7 +69,7 @@ def test_the_replies_of_a_batch_count(folder, caplog):
         advance(server, folder, asked)
         advance(server, folder, asked)
         server.answer = lambda body: {**completion("text"), "model": "m-3"}
-        ask(server, folder / "cache.sqlite", "another", model="m")
+        ask(server, place_of(folder), "another", model="m")
     assert len(told(caplog)) == 1 and "3 of 'm-2', 1 of 'm-3'" in told(caplog)[0]
 
 

@@ -9,6 +9,7 @@ from apportion.llm_client.cache import leases, reservations
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import BudgetError
 from apportion.llm_client.request import ChatReply
+from tests.llm_client.batching import place_of
 from tests.llm_client.cost.test_spending_limit import MOST_USD, USD_A_REPLY, ask_many, client, prices, request, used
 from tests.llm_client.openai_server import OpenAIServer, serving
 
@@ -47,7 +48,7 @@ def test_a_run_waits_for_what_another_will_give_back(prices):
 
 
 def test_the_error_tells_money_under_way_in_another_run_from_lost_money_and_from_batches(prices):
-    cache = ReplyCache(prices.with_name("cache.sqlite"))
+    cache = ReplyCache(place_of(prices.parent))
     cache.put("k", ChatReply("x", "m", 1, 1), 0.25)
 
     def fill(connection):

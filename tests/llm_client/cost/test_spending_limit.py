@@ -18,6 +18,7 @@ from apportion.llm_client.errors import BudgetError, RequestError, SetupError
 from apportion.llm_client.request import ChatMessage, ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.usage import Overrun
+from tests.llm_client.batching import place_of
 from tests.llm_client.openai_server import Fault, OpenAIServer, completion, echo, serving
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,7 +35,7 @@ MOST_USD = Price(input=1000, output=10000).most_usd(request("00"))
 
 
 @pytest.fixture
-def prices(tmp_path):
+def prices(tmp_path, place):
     path = tmp_path / "prices.toml"
     path.write_text(PRICES)
     return path
@@ -42,11 +43,11 @@ def prices(tmp_path):
 
 def client(server, prices, budget_usd, **options):
     settings = LLMSettings(base_url=server.url, **{"model": "m", "max_tokens": 10, "max_retries": 0, **options})
-    return Client(settings, cache=prices.with_name("cache.sqlite"), prices=prices, budget_usd=budget_usd)
+    return Client(settings, cache=place_of(prices.parent), prices=prices, budget_usd=budget_usd)
 
 
 def used(prices):
-    cache = ReplyCache(prices.with_name("cache.sqlite"))
+    cache = ReplyCache(place_of(prices.parent))
     usage = cache.usage()
     cache.close()
     return usage
@@ -190,6 +191,7 @@ from pathlib import Path
 from apportion.llm_client.client import Client
 from apportion.llm_client.errors import BudgetError
 from apportion.llm_client.settings import LLMSettings
+from tests.llm_client.batching import place_of
 from tests.llm_client.cost.test_spending_limit import request
 
 url, folder, budget = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
@@ -201,7 +203,7 @@ def ask(n):
     except BudgetError:
         return None
 
-files = {"cache": folder / "cache.sqlite", "prices": folder / "prices.toml"}
+files = {"cache": place_of(folder), "prices": folder / "prices.toml"}
 with Client(settings, **files, budget_usd=budget) as client, ThreadPoolExecutor(8) as pool:
     print("started", flush=True)
     print(sum(text is not None for text in pool.map(ask, range(40))), flush=True)

@@ -1,7 +1,9 @@
 """The engine on toy stages: keys, reuse, failures that stop nothing else, and errors that stop everything."""
 
 import errno
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -52,7 +54,7 @@ STAGES = (
 
 def engine(tmp_path, sessions, stages=STAGES, gain=1) -> Engine:
     chosen = {"run": SimpleNamespace(sessions=None, store=None), "decompose": SimpleNamespace(methods=("uniform",))}
-    config = SimpleNamespace(store=tmp_path, gain=gain, seeds=(0,), **chosen)
+    config = SimpleNamespace(store=tmp_path, llm_cache=tmp_path / "no.sqlite", gain=gain, seeds=(0,), **chosen)
     corpus = Corpus.of(tmp_path, {})
     by_id = {s.session_id: s for s in sessions}
     return Engine(config, corpus, by_id, Plan(Stages.of(*stages), config, by_id))
@@ -242,3 +244,18 @@ def test_an_evaluation_with_computed_labels_is_made_anew_and_others_keep_their_k
         return set(contents[-1])
 
     assert parts("ann", "computed:rules") - parts("ann", None) == {"computed_labels"}
+
+
+def test_a_unit_that_another_is_making_is_waited_for_and_reused(tmp_path):
+    one, other = (engine(tmp_path, [session("s1")]) for _ in range(2))
+    stage, unit = one.plan.stages["measure"], Unit("s1")
+    assert not other.is_made_elsewhere("measure", unit) and not other.is_made_elsewhere("total", Unit())
+    CALLS.clear()
+    with ThreadPoolExecutor(1) as pool, one.leases.hold(one.key("measure", unit)):
+        assert other.is_made_elsewhere("measure", unit)
+        waiting = pool.submit(other.run, stage, unit, lambda *a: None)
+        time.sleep(0.1)
+        one._make(stage, unit, one.key("measure", unit), lambda *a: None, {})
+        assert not waiting.done()
+    assert waiting.result().status == "reused" and CALLS["measure s1"] == 1
+    assert not other.is_made_elsewhere("measure", unit)

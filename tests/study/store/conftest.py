@@ -1,14 +1,7 @@
 import pytest
 
 from apportion.study.store.store import Store
-from tests.study.postgres import cluster
 from tests.study.studies import study_in
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    with cluster() as server:
-        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

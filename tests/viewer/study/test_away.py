@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from tests.study.postgres import cluster
+from tests.postgres import cluster
 from tests.viewer.study.served import study_served
 
 REASON = "I would talk to A again, since it listens and asks. The others do not."

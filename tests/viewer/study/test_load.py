@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from apportion.study.store.store import Store
-from tests.study.postgres import cluster
+from tests.postgres import cluster
 from tests.study.studies import responses
 from tests.viewer.study.asking import Caller, marks
 from tests.viewer.study.served import start_command, study_made

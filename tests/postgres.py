@@ -3,12 +3,15 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
 
 NUMBERS = count(1)
@@ -34,7 +37,7 @@ class Cluster:
     """A server of PostgreSQL that can be stopped and begun again."""
 
     def __init__(self, programs, folder, user):
-        self._programs, self._folder, self._user = programs, folder, user
+        self._programs, self._folder, self._user, self._ledger = programs, folder, user, None
         self.run("initdb", "-D", "data", "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 
     def run(self, program, *arguments):
@@ -44,17 +47,47 @@ class Cluster:
 
     def start(self):
         # The log is a file: a pipe would stay open for as long as the server runs.
-        options = f"-k {self._folder} -c listen_addresses="
+        # Killed processes lose nothing that the system has; to sync it would take seconds on a busy disk.
+        options = f"-k {self._folder} -c listen_addresses= -c fsync=off"
         self.run("pg_ctl", "-D", "data", "-w", "-t", "600", "-l", "log", "-o", options, "start")
 
     def stop(self):
         self.run("pg_ctl", "-D", "data", "-w", "-t", "600", "-m", "immediate", "stop")
 
-    def database(self):
+    def kill(self):
+        """Kill -9 of the server and all that it has forked."""
+        process = int((self._folder / "data" / "postmaster.pid").read_text().split()[0])
+        children = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True).stdout.split()
+        for number in (process, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        while any(Path(f"/proc/{number}/stat").exists() and not _is_zombie(number) for number in (process, *children)):
+            time.sleep(0.01)
+        # Where nobody collects the dead, the server would be taken for one that runs.
+        for left in (self._folder / "data" / "postmaster.pid", *self._folder.glob(".s.PGSQL.*")):
+            left.unlink()
+
+    def database(self, user="tests:told-to-nobody"):
         """The URL of a new, empty database."""
         name = f"study{next(NUMBERS)}"
         self.run("createdb", "-h", str(self._folder), "-U", "tests", name)
-        return f"postgresql://tests:told-to-nobody@/{name}?host={self._folder}"
+        return f"postgresql://{user}@/{name}?host={self._folder}"
+
+    def ledger(self):
+        """The URL of the one empty database of ledgers: whoever had it before is out."""
+        self._ledger = self._ledger or self.database("tests")
+        with psycopg.connect(self._ledger, autocommit=True) as connection:
+            others = "FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
+            connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
+            connection.execute("DROP SCHEMA IF EXISTS apportion CASCADE")
+        return self._ledger
+
+
+def _is_zombie(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 @contextmanager
