@@ -190,10 +190,23 @@ class LatentSpeaker(Choosing):
             return next(iter(thought))
         centres = centres_of(self.table)
         speeches = {name: act for name, act in thought.items() if act.kind == SPEAK} or thought
-        found = by_cluster(speeches, centres)
-        row = self.table.rows.get(key_of(self.mind, view, found), (1.0,) * len(centres))
+        found, row = by_cluster(speeches, centres), self.strategy(view)
         weights = [row[one] + 1e-9 for one in found]
         return Random(view.draws.random()).choices(list(found.values()), weights)[0]
+
+    def strategy(self, view: Observation) -> Strategy:
+        """By cluster how probably one speaks of it; all alike in a situation that was never met."""
+        centres = centres_of(self.table)
+        found = by_cluster(self.mind.candidates(view), centres)
+        return self.table.rows.get(key_of(self.mind, view, found), (1.0 / len(found),) * len(centres))
+
+    def chance(self, view: Observation, text: str) -> float:
+        """How probably one speaks of the cluster of some words; raises as `act`."""
+        self.table.check(view)
+        if SPEAK not in view.legal:
+            return 0.0
+        ((cluster, _),) = by_cluster({"": Action(SPEAK, text)}, centres_of(self.table)).items()
+        return self.strategy(view)[cluster]
 
 
 _CENTRE = "cluster "

@@ -119,7 +119,7 @@ def test_where_a_method_is_not_played_and_what_it_needs(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="needs a trained file behind an @, as sla@FILE"):
         SLA.act(speaking("werewolf"))
-    with pytest.raises(InputError, match="no agent 'strategst'; did you mean 'strategist'.*NAME.sla"):
+    with pytest.raises(InputError, match=r"no agent 'strategst'; did you mean 'strategist'.*NAME.sla"):
         game_called("werewolf").roster.scripted("strategst")
 
 
@@ -135,12 +135,11 @@ def test_reinforce_learns_which_of_two_acts_wins() -> None:
     blind = Mind(mind.candidates, lambda name, act, view: (f"{view.facts.team} {act.kind} {name}",))
     returns: list[float] = []
     games = [made("werewolf", f"train/{number}") for number in range(60)]
-    table = train(
-        "sla", blind, games, [game_called("werewolf").roster.scripted("claims")], lambda _, won: returns.append(won)
-    )
+    rivals = [game_called("werewolf").roster.scripted("claims")]
+    table = train("sla", blind, games, rivals, lambda _, won: returns.append(won))
     assert len(returns) == 3 and any(row[0] for row in table.rows.values())
     again = [made("werewolf", f"train/{number}") for number in range(60)]
-    assert table == train("sla", blind, again, [game_called("werewolf").roster.scripted("claims")], lambda _, won: None)
+    assert table == train("sla", blind, again, rivals, lambda _, won: None)
 
 
 def gained(method: str, kind: str, table: LearnedTable, games: int) -> list[float]:
