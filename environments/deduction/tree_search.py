@@ -19,6 +19,7 @@ from math import log, sqrt
 from random import Random
 from typing import Any, ClassVar, Protocol, Self
 
+from apportion.environments.actions import SILENT
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.events import Deal
@@ -123,7 +124,8 @@ def searched(
     mean = sum(won for _, won in top.values()) / simulations
     scores = {move: (won + mean) / (visits + 1) for move, (visits, won) in top.items()}
     best = max(scores.values())
-    return draws.choice([move for move, score in scores.items() if score > best - 1e-12])
+    found: int = draws.choice([move for move, score in scores.items() if score > best - 1e-12])
+    return found
 
 
 def spread(things: Sequence[Any], chances: Sequence[float], count: int, draws: Random) -> list[Any]:
@@ -213,8 +215,8 @@ class TreeSearch(ABC):
         """What is searched; None: nothing is."""
 
     def speech(self, view: Observation) -> Action:
-        """What it does where nothing is searched."""
-        return view.stand_in("", None) or Action("none")
+        """What it does where nothing is searched: nothing."""
+        return Action(SILENT)
 
 
 def self_play(
