@@ -118,6 +118,12 @@ THE_STACKELBERG_REWARD = Plugin(
     "apportion.rlhf.stackelberg.reward:of_job",
     settings="apportion.rlhf.stackelberg.settings:RewardSettings",
 )
+THE_LATENT_REWARD = Plugin(
+    "lspo",
+    "How probably a trained strategy speaks of what a reply says (LSPO)",
+    "apportion.rlhf.stackelberg.latent_reward:of_job",
+    settings="apportion.rlhf.stackelberg.latent_reward:LatentSettings",
+)
 THE_RECORDED_PARTNER = Plugin(
     RECORDED, "What the other side said in the session", "apportion.rlhf.sampling.partner:of_job", live=False
 )
@@ -168,6 +174,7 @@ REWARDS = _registry(
     "outcome=THE_OUTCOME",
     "credit=THE_CREDIT",
     "stackelberg=THE_STACKELBERG_REWARD",
+    "lspo=THE_LATENT_REWARD",
 )
 PARTNERS = _registry(
     "partner", "apportion.partners", "recorded=THE_RECORDED_PARTNER", "language-model=LANGUAGE_MODEL", "policy=POLICY"

@@ -70,9 +70,10 @@ label_group = _group(
 )
 train_group = _group(
     "train",
-    "Train what a configuration or a world can use: negotiators, Refiners, models of reactions, voices, texts.",
+    "Train what a configuration or a world can use: players, Refiners, models of reactions, voices, texts.",
     (
         train_agent.train_negotiation_command,
+        train_agent.train_player_command,
         refiner_command,
         instances_command,
         persuasion_command,

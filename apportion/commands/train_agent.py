@@ -1,4 +1,4 @@
-"""`apportion train negotiator`: agents that negotiate, learned from dialogues and by playing."""
+"""`apportion train negotiator` and `train player`: agents that are learned from dialogues and by playing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 import click
 
 from apportion.commands.shared.meter import Meter
+from apportion.commands.shared.options import option_names
+from apportion.commands.world.deduction import RULES
+from apportion.commands.world.playing import COUNT, SEED
 
 
 @click.command("negotiator")
@@ -40,3 +43,37 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
         )
     click.echo(f"wrote {len(trained.agents)} agents into {trained.agents[0].parent}")
     click.echo(f"next: apportion world simulate negotiation CORPUS --agents learned@{trained.agents[0]},fair")
+
+
+@click.command("player")
+@click.argument("method", metavar="METHOD")
+@click.argument("game", metavar="GAME")
+@click.argument("out", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--games", type=COUNT, help="Games that are played; by default 300 to 1,500, by method.")
+@SEED
+@RULES
+def train_player_command(
+    method: str, game: str, out: Path, games: int | None, seed: int, rules: tuple[str, ...]
+) -> None:
+    """Train METHOD in GAME by playing with scripts and with itself, and write FILE, which an agent is made of.
+
+    strategist avalon, strategist werewolf: a value, by self-play. sla werewolf, rl-ins onuw: a policy that chooses
+    among candidates, in a league. lspo werewolf: strategies of speech, by regret minimisation. No language model is
+    asked; the same seed gives the same file.
+    """
+    from apportion.environments.deduction.games import game_called
+    from apportion.environments.deduction.player_training import MEASURES, trained
+
+    told: list[float] = []
+    with Meter() as meter:
+
+        def tell(done: int, value: float) -> None:
+            told.append(value)
+            meter.say(f"{done}: {MEASURES[method]} {value:.3f}", False)
+
+        table = trained(method, game, game_called(game).options_of(rules, option_names()), games, seed, tell)
+    table.write(out)
+    click.echo(
+        f"wrote {out}: {len(table.rows):,} rows; {MEASURES[method]} {told[0]:.3f} at first, {told[-1]:.3f} at last"
+    )
+    click.echo(f"next: apportion world tournament {game} CORPUS --teams --agents {method}@{out},claims")

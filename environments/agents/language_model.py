@@ -78,7 +78,8 @@ class LanguageModelAgent:
 
     ``called``: What it is called in logs and corpora. ``style``: A prompt by name, or the path of one's own.
     ``settings``: The model; its temperature is used as it is. ``complete``: Asks it
-    (`apportion.llm_client.session.LLMSession.complete`). ``form``: How acts are asked for.
+    (`apportion.llm_client.session.LLMSession.complete`). ``form``: How acts are asked for. ``chooses``: Makes
+    the choice of a note that is one, in the model's place.
     """
 
     called: str
@@ -87,6 +88,7 @@ class LanguageModelAgent:
     complete: Complete
     paid: bool = True
     form: ActionFormat = WORDS
+    chooses: Callable[[Observation, tuple[str, ...]], str] | None = None
 
     def act(self, view: Observation) -> Action:
         """What the model does; after `ATTEMPTS` bad replies what stands for it, with the mistake as data.
@@ -101,7 +103,11 @@ class LanguageModelAgent:
         notes: dict[str, str] = {}
         marks: dict[str, str] = {}
         for question in self.questions(view):
-            request, note = self.asks(view, question, notes, act), question.note
+            note = question.note
+            if note is not None and note.choices and self.chooses is not None:
+                notes[note.name] = self.chooses(view, note.choices)
+                continue
+            request = self.asks(view, question, notes, act)
             try:
                 if note is not None:
                     notes[note.name] = ask_until_usable(self.complete, request, note.read, ATTEMPTS)
@@ -121,8 +127,12 @@ class LanguageModelAgent:
 
     def questions(self, view: Observation) -> list[Question]:
         """What is asked for the next act, in turn. Raises InputError: a prompt cannot be used."""
-        asked = asks_of(self.style, self.form.prompts)
-        return [one for one in asked if one.note is None or one.note.asked_for(view)]
+        return [one for one in self.asked if one.note is None or one.note.asked_for(view)]
+
+    @property
+    def asked(self) -> list[Question]:
+        """What can be asked for one act; raises as `questions`."""
+        return asks_of(self.style, self.form.prompts)
 
     def request(self, view: Observation) -> ChatRequest:
         """What is asked first for the next act; raises as `questions`."""
@@ -131,13 +141,12 @@ class LanguageModelAgent:
     @property
     def requests_an_act(self) -> int:
         """How often it is asked for one act at most, where every reply can be used."""
-        return len(asks_of(self.style, self.form.prompts))
+        return len(self.asked)
 
     @property
     def tokens_an_act(self) -> int:
         """About what one reply takes."""
-        asked = asks_of(self.style, self.form.prompts)
-        return sum(TOKENS_AN_ACT if one.note is None else TOKENS_A_NOTE for one in asked) // len(asked)
+        return sum(TOKENS_AN_ACT if one.note is None else TOKENS_A_NOTE for one in self.asked) // len(self.asked)
 
     def asks(
         self, view: Observation, question: Question, notes: Mapping[str, str] | None = None, draft: Action | None = None

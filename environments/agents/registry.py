@@ -182,7 +182,7 @@ class AgentRegistry:
         of: Callable[[str], Agent] | None = getattr(agent, "of", None)
         if of is None and at:
             raise InputError(f"agent {name!r}: {plain!r} takes nothing behind an @; write {plain}")
-        if of is not None and not made_of:
+        if of is not None and not made_of and not (getattr(agent, "alone", False) and not at):
             example = f", as {agent.example}" if hasattr(agent, "example") else ""
             raise InputError(f"agent {name!r} needs what it is made of behind an @{example}")
         made: Agent = of(made_of) if of is not None else agent() if isinstance(agent, type) else agent

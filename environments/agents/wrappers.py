@@ -46,8 +46,13 @@ WRAPPERS = Registry(
     group="apportion.agent_wrappers",
     must_be="an apportion.environments.agents.wrappers.Wrapper",
     fits=lambda thing: callable(getattr(thing, "around", None)),
-    # By its place alone: what it is trained with is above this package, and is loaded when somebody names it.
-    ours={"refiner": "apportion.rlhf.stackelberg.refiner:REFINER"},
+    # By their places alone: what they are made with is above this package, and is loaded when somebody names them.
+    ours={
+        "refiner": "apportion.rlhf.stackelberg.refiner:REFINER",
+        "sla": "apportion.environments.deduction.chooser:SLA",
+        "lspo": "apportion.environments.deduction.chooser:LSPO",
+        "rl-ins": "apportion.environments.deduction.chooser:RL_INS",
+    },
 )
 
 

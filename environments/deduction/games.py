@@ -23,12 +23,11 @@ from apportion.foundation.settings import problems
 from apportion.llm_client.model_spec import Called
 
 
-def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) -> AgentRegistry:
+def roster_of(game: str, ours: Mapping[str, str]) -> AgentRegistry:
     """The roster of a game: ``random``, ``recorded@LOG#EPISODE``, the game's own scripts, a package's, and models.
 
     ``game``: Its kind; packages bring agents as entry points of ``apportion.GAME_agents``. ``ours``: By name the place
-    of the game's own scripts. ``elsewhere``: Published methods with which the Stackelberg Speaker is compared, by the
-    names under which packages bring them.
+    of the game's own scripts.
     """
     registry = agents_by_name(
         f"apportion.{game}_agents",
@@ -37,7 +36,7 @@ def roster_of(game: str, ours: Mapping[str, str], elsewhere: Mapping[str, str]) 
             **ours,
         },
     )
-    return AgentRegistry(registry, FORM, elsewhere=elsewhere)
+    return AgentRegistry(registry, FORM)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from apportion.environments.agents.wrappers import unwrapped
-from apportion.environments.deduction.games import game_called
 from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
@@ -106,28 +105,40 @@ METHODS = {
 """The rows of the paper's Table 1, as agents are named here; "Ours" is ``+refiner``."""
 
 
+TRAINED = {
+    "sla": "react+sla@sla.json",
+    "lspo": "react+lspo@lspo.json",
+    "strategist": "strategist@strategist.json",
+    "rl-ins": "llm-ins+rl-ins@rl-ins.json",
+}
+"""By row of what is trained first, how it is named as an agent."""
+
+
 def _to_play(league: Matches) -> list[tuple[Cell, ...]]:
-    """The rows of the paper that nobody has filled, with the command that does, or who could."""
+    """The rows of the paper that nobody has filled, with the commands that do."""
     played, methods = {method_of(agent) for agent in league.agents}, METHODS.get(league.game, ())
-    others = game_called(league.game).roster.elsewhere if methods else {}
-    ours = [name.replace("+refiner", "+refiner@FOLDER") for name in methods if name.partition("+")[0] not in others]
-    fill = f"apportion world tournament {league.game} CORPUS --agents {','.join(ours)} --model MODEL"
+    first = {name: name.partition("+")[0] for name in methods}
+    agents = [name.replace(one, TRAINED.get(one, one)) for name, one in first.items()]
+    names = ",".join(agents).replace("+refiner", "+refiner@FOLDER")
+    fill = f"apportion world tournament {league.game} CORPUS --agents {names} --model MODEL"
     rows: list[tuple[Cell, ...]] = []
-    for name in methods:
-        other = others.get(name.partition("+")[0])
-        why = Missing("it has not played", fill) if other is None else Missing(f"{other} is left to packages")
+    for name, one in first.items():
+        made = f"; its file is made by: apportion train player {one} {league.game} {one}.json" if one in TRAINED else ""
+        why = Missing(f"it has not played{made}", fill)
         rows += [(name, *[why] * (len(league.teams) + 1))] if name not in played else []
     return rows
 
 
 def method_of(agent: str) -> str:
-    """An agent's name without models and folders.
+    """An agent's name without models, files and folders; a policy that chooses is the method, whoever proposes.
 
-    >>> method_of("react@qwen3+8b+refiner@runs/r")
-    'react+refiner'
+    >>> method_of("react@qwen3+8b+refiner@runs/r"), method_of("react@qwen3+sla@sla.json+refiner@runs/r")
+    ('react+refiner', 'sla+refiner')
     """
     wrapped = unwrapped(agent)
-    return agent.partition("@")[0] if wrapped is None else f"{method_of(wrapped.inner)}+{wrapped.wrapper}"
+    if wrapped is None or wrapped.wrapper in TRAINED:
+        return agent.partition("@")[0] if wrapped is None else wrapped.wrapper
+    return f"{method_of(wrapped.inner)}+{wrapped.wrapper}"
 
 
 def table_2(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:

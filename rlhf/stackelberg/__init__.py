@@ -7,6 +7,7 @@ From the ground up:
 - `dialogues` (instances as what a policy answers), `settings` (a training as a file, and the reward's)
 - `reward` (Eq. 5 and its variants, what an alignment scores by)
 - `refiner` (Eq. 3 in play, and ``NAME+refiner``)
+- `latent_reward` (LSPO's preferences: the reward ``lspo``)
 - `validation` (the reward on turns that were not learned from), `training` (3.4)
 - `persuasion_eval/` (Table 6): what followers answer, compared with what was wanted
 

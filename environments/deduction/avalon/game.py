@@ -237,9 +237,7 @@ GAME = GameKind(
         {
             "claims": "apportion.environments.deduction.avalon.scripts:Claims",
             "bayes": "apportion.environments.deduction.avalon.scripts:Bayesian",
-        },
-        {
-            "strategist": "Strategist (Light et al., 2025)",
+            "strategist": "apportion.environments.deduction.avalon.strategist:Strategist",
         },
     ),
 )

@@ -146,7 +146,7 @@ class Bayesian(Script):
 
     def claim(self, facts: PrivateInformation, view: Observation) -> Claim:
         """The most probable evil player, to a Servant; an evil player accuses no other one."""
-        mine, chances = facts.seat - 1, _as_a_servant(facts)
+        mine, chances = facts.seat - 1, as_a_servant(facts)
         spared = _evil(facts) if facts.team == EVIL else frozenset()
         others = [seat for seat in range(len(chances)) if seat != mine and seat not in spared]
         return Claim(SERVANT_CLAIMED, (_most(others, chances, view) + 1,))
@@ -157,7 +157,7 @@ class Bayesian(Script):
         others = [seat for seat in range(len(facts.alive)) if seat != mine]
         if facts.team == EVIL:
             good = [seat for seat in others if seat not in _evil(facts)]
-            return [mine, *_fewest(good, _as_a_servant(facts), view, size - 1)]
+            return [mine, *_fewest(good, as_a_servant(facts), view, size - 1)]
         teams = [(mine, *rest) for rest in combinations(others, size - 1)]
         worth = clean_chances(facts.rules.roles, _posterior(facts), teams)
         best = max(worth.values())
@@ -210,7 +210,8 @@ def _public(facts: PrivateInformation) -> Sequence[float]:
     return suspicion(facts.rules.roles, _servant(facts)[0])
 
 
-def _as_a_servant(facts: PrivateInformation) -> Sequence[float]:
+def as_a_servant(facts: PrivateInformation) -> Sequence[float]:
+    """By seat, how probably it is evil to a Servant in this seat; nobody where that is impossible."""
     roles, (known, rounds) = facts.rules.roles, _servant(facts)
     if not len(numbers_of(roles, known)):  # The quests that failed cannot be without this evil player.
         return (0.0,) * len(facts.alive)

@@ -220,9 +220,7 @@ GAME = GameKind(
         {
             "claims": "apportion.environments.deduction.onuw.scripts:Claiming",
             "bayes": "apportion.environments.deduction.onuw.scripts:Bayesian",
-        },
-        {
-            "rl-ins": "RL-instructed (Jin et al., 2024)",
+            "rl-ins": "apportion.environments.deduction.chooser:RL_INS",
         },
     ),
 )

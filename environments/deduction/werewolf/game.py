@@ -231,10 +231,9 @@ GAME = GameKind(
         {
             "claims": "apportion.environments.deduction.werewolf.scripts:Claims",
             "bayes": "apportion.environments.deduction.werewolf.scripts:BayesianAgent",
-        },
-        {
-            "sla": "SLA (Xu et al., 2024, Language agents with reinforcement learning for strategic play in Werewolf)",
-            "lspo": "LSPO (Xu et al., 2025, Learning strategic language agents in the werewolf game)",
+            "sla": "apportion.environments.deduction.chooser:SLA",
+            "lspo": "apportion.environments.deduction.chooser:LSPO",
+            "strategist": "apportion.environments.deduction.werewolf.strategist:Strategist",
         },
     ),
 )

@@ -103,6 +103,30 @@ class Table:
         self.winner, self._voted = "", False
         self._fall()
 
+    @classmethod
+    def at(
+        cls,
+        options: Options,
+        roles: tuple[str, ...],
+        alive: tuple[int, ...],
+        day: int,
+        turn: tuple[str, int],
+        voted: bool = False,
+    ) -> Table:
+        """A game in its middle; what was done before in this night is left open.
+
+        ``turn``: The phase and who acts. ``voted``: Whether this day's vote is over. The others as in `Table`.
+        """
+        table = cls(options, roles)
+        table.alive, table.day = alive, day - 1
+        table.wolves = tuple(seat for seat in alive if seat in table.wolves)
+        table._fall()
+        if turn in table._night:
+            table._night = table._night[table._night.index(turn) :]
+        table.phase, seat = turn
+        table.hunter, table._voted = seat if table.phase == SHOOT else NOBODY, voted
+        return table
+
     def copy(self) -> Table:
         """The same game, to be played on by itself."""
         copied = object.__new__(Table)

@@ -37,3 +37,34 @@ def test_it_names_what_it_wrote_and_the_next_command_which_works(tmp_path, capsy
 
 def test_a_missing_file_is_exit_code_2(tmp_path, capsys):
     assert called("train", "negotiator", tmp_path / "none.toml") == 2 and "none.toml" in capsys.readouterr().err
+
+
+def test_a_player_is_trained_to_a_file_that_plays(tmp_path, capsys):
+    for method, game in (("sla", "werewolf"), ("rl-ins", "onuw"), ("lspo", "werewolf"), ("strategist", "werewolf")):
+        place = tmp_path / f"{method}.json"
+        small = (
+            ("--rule", "roles=werewolf,seer,villager,villager", "--rule", "most_days=1") if game == "werewolf" else ()
+        )
+        assert (
+            called("train", "player", method, game, place, "--games", 20 if method != "strategist" else 8, *small) == 0
+        )
+        out = capsys.readouterr().out
+        assert f"wrote {place}: " in out and "at last" in out
+        agents = out.splitlines()[-1].rpartition(" ")[2]
+        assert agents == f"{method}@{place},claims"
+        league = ("world", "tournament", game, tmp_path / method, "--agents", agents, "--matches", 2, *small)
+        assert called(*league) == 0
+        capsys.readouterr()
+    # Of another cast it says so, and how one is made for it.
+    assert called("world", "simulate", "werewolf", tmp_path / "x", "--agents", f"sla@{tmp_path / 'sla.json'}") == 2
+    assert "apportion train player sla werewolf FILE" in capsys.readouterr().err
+
+
+def test_what_is_no_player_is_exit_code_2(tmp_path, capsys):
+    for method, game, why in (
+        ("sla", "avalon", "there are strategist avalon, strategist werewolf"),
+        ("sla", "chess", "chess"),
+    ):
+        assert called("train", "player", method, game, tmp_path / "x.json") == 2
+        assert why in capsys.readouterr().err
+    assert not (tmp_path / "x.json").exists()

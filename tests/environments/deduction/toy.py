@@ -105,6 +105,6 @@ class Mole(Deduction):
         return [deal for deal in permutations(ROLES) if all(deal[seat - 1] == role for seat, role in seen.items())]
 
 
-MOLE = GAME = GameKind(Mole, MoleRules, Mole, roster_of("mole", {}, {"dig": "Dig (nobody, 2026)"}))
+MOLE = GAME = GameKind(Mole, MoleRules, Mole, roster_of("mole", {}))
 """The toy as those see it who play any game."""
 SIMULATOR = GAME.simulator

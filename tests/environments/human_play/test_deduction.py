@@ -84,7 +84,10 @@ def test_who_cannot_play_is_told(tmp_path: Path) -> None:
         (replace(CHOICE, seat=4), "seat 4: no such seat; there are 1 to 3"),
         (replace(CHOICE, partners=()), "nobody plays the other seats"),
         (replace(CHOICE, person="random"), "is an agent's name"),
-        (replace(CHOICE, game=game_called("werewolf"), partners=("sla",)), r"SLA .* is no part of this project"),
+        (
+            replace(CHOICE, game=game_called("werewolf"), partners=("sla@x",)),
+            r"agent 'sla@x': No such file.*train player",
+        ),
     ):
         with pytest.raises(InputError, match=why):
             play(tmp_path / "one", choice=choice)

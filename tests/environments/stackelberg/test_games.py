@@ -42,7 +42,7 @@ def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
     ]
     (named,) = table_1([replace(league(8), game="onuw", matches=tuple(matches))], SAMPLING)
     assert [row[0] for row in named.rows[3:]] == ["react", "llm-ins", "rl-ins", "rl-ins+refiner"]
-    assert "react,belief,llm-ins,react+refiner@FOLDER" in named.fills()["it has not played"]
+    assert "react,belief,llm-ins,llm-ins+rl-ins@rl-ins.json,react+refiner@FOLDER" in named.fills()["it has not played"]
     (nothing,) = table_1(TEAMS, SAMPLING)
     assert "no league is there whose seats were drawn" in nothing.text()
 

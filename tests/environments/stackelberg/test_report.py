@@ -52,9 +52,11 @@ def test_every_table_is_there_or_says_why_not(played: dict[str, Path]) -> None:
     assert [one[0] for one in to_play] == ["react", "recon", "sla", "lspo", "react+refiner", "lspo+refiner"]
     by_reason = tables["table_1_werewolf"].fills()
     assert by_reason["it has not played"] == (
-        "apportion world tournament werewolf CORPUS --agents react,recon,react+refiner@FOLDER --model MODEL"
+        "apportion world tournament werewolf CORPUS --agents react,recon,react+sla@sla.json,react+lspo@lspo.json,"
+        "react+refiner@FOLDER,react+lspo@lspo.json+refiner@FOLDER --model MODEL"
     )
-    assert "lspo+refiner" in tables["table_1_werewolf"].text() and "is left to packages" in report.text()
+    assert "lspo+refiner" in tables["table_1_werewolf"].text()
+    assert "its file is made by: apportion train player lspo werewolf lspo.json" in report.text()
     assert row[0] == "random" and row[1].items == 40  # The league of teams is in Tables 2, 4 and 5 alone.
     assert tables["table_4_werewolf"].rows[0][1].items == 112
     assert "werewolf: 16 matches of 8 deals" in report.text()  # The same seed: the same deals.

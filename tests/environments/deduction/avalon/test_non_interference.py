@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from apportion.environments.deduction.avalon.game import Avalon
 from apportion.environments.deduction.avalon.rules import Options
 from apportion.environments.deduction.avalon.scripts import Bayesian, Claims
+from apportion.environments.deduction.avalon.strategist import Strategist
 from apportion.environments.deduction.events import Aim, Event, called
 from apportion.environments.deduction.scripts import Random as Drawing
 from apportion.environments.environment import Action, Step
 from tests.environments.deduction.avalon.plays import CASTS, EVIL, any_step, begun, shown, some_game
 from tests.environments.deduction.seen import seen_by
 
-SCRIPTS = (Claims(), Bayesian(), Drawing())
+SCRIPTS = (Claims(), Bayesian(), Drawing(), Strategist(simulations=3))
 
 
 def deals_that_fit(game: Avalon, seat: int) -> Iterator[tuple[str, ...]]:

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.deduction.chooser import Choosing, mind_of
 from apportion.environments.deduction.events import SPEAK, VOTE
+from apportion.environments.deduction.learned_table import LearnedTable
 from apportion.environments.deduction.onuw.game import OneNight
 from apportion.environments.deduction.onuw.rules import PLAYERS
 from apportion.environments.deduction.onuw.scripts import Bayesian, Claiming
@@ -23,7 +25,8 @@ from tests.environments.deduction.onuw import oracle
 from tests.environments.deduction.onuw.playing import ONE_ROUND, at_dawn, played
 from tests.environments.deduction.seen import seen_by
 
-SCRIPTS = (Drawn(), Claiming(), Bayesian())
+RL_INS = Choosing("rl-ins", mind_of("rl-ins", "onuw"), LearnedTable("rl-ins", "onuw", ()), best=False)
+SCRIPTS = (Drawn(), Claiming(), Bayesian(), RL_INS)
 Known = tuple[Any, ...]
 SOME = 7
 

@@ -142,7 +142,7 @@ def test_a_game_of_three_tells_its_own_rules() -> None:
 class Brought:
     """What a package might bring under the name of a published method."""
 
-    called, paid = "sla", False
+    called, paid = "mole", False
 
     def act(self, view: Observation) -> Action:
         ((kind, aims),) = view.facts.choices.items()
@@ -152,7 +152,7 @@ class Brought:
 def test_a_published_method_that_a_package_brings_plays(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    point = EntryPoint("sla", f"{__name__}:Brought", "apportion.werewolf_agents")
-    monkeypatch.setattr(registry, "points_of", lambda group: {"sla": point} if group == point.group else {})
-    report = write_corpus(DeductionChoice(GAME, ("sla", "claims"), games=2), tmp_path_factory.mktemp("c") / "games")
+    point = EntryPoint("mole", f"{__name__}:Brought", "apportion.werewolf_agents")
+    monkeypatch.setattr(registry, "points_of", lambda group: {"mole": point} if group == point.group else {})
+    report = write_corpus(DeductionChoice(GAME, ("mole", "claims"), games=2), tmp_path_factory.mktemp("c") / "games")
     assert report.rows["sessions"] == 2

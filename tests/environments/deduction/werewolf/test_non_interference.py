@@ -7,17 +7,30 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from apportion.environments.deduction.chooser import Choosing, mind_of
 from apportion.environments.deduction.events import called
+from apportion.environments.deduction.latent_strategies import LatentSpeaker
+from apportion.environments.deduction.learned_table import LearnedTable
 from apportion.environments.deduction.scripts import Random as AnyAct
 from apportion.environments.deduction.werewolf.cast import cast
 from apportion.environments.deduction.werewolf.game import Werewolf
 from apportion.environments.deduction.werewolf.rules import PAPER, VOTE
 from apportion.environments.deduction.werewolf.scripts import BayesianAgent, Claims
+from apportion.environments.deduction.werewolf.strategist import Strategist
 from apportion.environments.environment import Action, Observation
 from tests.environments.deduction.seen import seen_by
 from tests.environments.deduction.werewolf.games import begun, every_deal, played, told_by
 
-SCRIPTS = (AnyAct(), Claims(), BayesianAgent())
+
+def learned(method: str, roles: tuple[str, ...] = PAPER) -> Choosing:
+    """One that has learned nothing yet, and speaks of one cluster."""
+    table = LearnedTable(
+        method, "werewolf", tuple(sorted(roles)), {"cluster 0": (1.0,) * 64} if method == "lspo" else {}
+    )
+    return (LatentSpeaker if method == "lspo" else Choosing)(method, mind_of(method, "werewolf"), table, best=False)
+
+
+SCRIPTS = (AnyAct(), Claims(), BayesianAgent(), Strategist(simulations=3))
 
 
 def settled(seed: int, steps: int, seat: int, roles: tuple[str, ...]) -> Werewolf | None:
@@ -43,8 +56,9 @@ def compared(
     chosen = sorted(others)
     if most is not None and len(chosen) > most:
         chosen = Random(seed).sample(chosen, most)
-    here = seen_by(game, called(seat), SCRIPTS)
-    return len(others), [deal for deal in chosen if seen_by(others[deal], called(seat), SCRIPTS) != here]
+    scripts = (*SCRIPTS, learned("sla", roles), learned("lspo", roles))
+    here = seen_by(game, called(seat), scripts)
+    return len(others), [deal for deal in chosen if seen_by(others[deal], called(seat), scripts) != here]
 
 
 @settings(max_examples=6, deadline=None)

@@ -1,0 +1,236 @@
+"""Candidates and who chooses among them: a small policy that league play on the exact rules has trained.
+
+SLA (Xu et al., 2024) lets a language model think of several different acts and a trained policy choose one; the RL-ins
+of Jin et al. (2024) chooses which of their six tactics a speech follows. Both are one softmax here, whose score of a
+candidate is the sum of the weights of its features, trained by REINFORCE with the mean of each team's returns as
+baseline. Scripts think of the candidates in a language model's place; ``NAME+sla`` asks agent NAME for them, and
+``llm-ins+rl-ins`` lets the model speak by the tactic that the policy has chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp
+from pathlib import Path
+from pkgutil import resolve_name
+from random import Random
+from typing import Any
+
+from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.base_game import WIN, Deduction
+from apportion.environments.deduction.learned_table import LearnedTable, cast_of
+from apportion.environments.environment import Action, Observation
+from apportion.foundation.errors import InputError
+from apportion.llm_client.session import Complete
+from apportion.llm_client.settings import LLMSettings
+
+CANDIDATES = 4
+"""How often a language model is asked for one act."""
+RATE, BATCH = 2.0, 20
+"""Learning rate, and games for one step."""
+Candidates = Mapping[str, Action]
+"""By name acts that may be done."""
+
+
+class Redrawn(Observation):
+    """The same view with other draws: a model samples another reply, a script breaks ties otherwise."""
+
+    __slots__ = ("_again",)
+
+    def __init__(self, view: Observation, again: int) -> None:
+        super().__init__(view._environment, view.agent)
+        self._again = again
+
+    @property
+    def draws(self) -> Random:
+        """Of a number of their own, but the first, which are the view's."""
+        draws = super().draws
+        return Random(f"{draws.random()}/{self._again}") if self._again else draws
+
+
+@dataclass(frozen=True)
+class Mind:
+    """What a game brings: what may be thought of, and what a candidate is.
+
+    ``candidates``: Of a view; one alone is done. ``features``: Of a candidate (its name and the act), what the policy
+    weighs; nothing that the view would not tell.
+    """
+
+    candidates: Callable[[Observation], Candidates]
+    features: Callable[[str, Action, Observation], Sequence[str]]
+
+
+@dataclass
+class Choosing:
+    """Does what a softmax over its candidates' weights draws; ``best``: the most probable candidate.
+
+    ``picks``: Where it learns, by each choice the features of all candidates, the chances, and which was chosen.
+    """
+
+    called: str
+    mind: Mind
+    table: LearnedTable
+    best: bool = True
+    proposer: Agent | None = None
+    weights: dict[str, float] = field(default_factory=dict)
+    picks: list[tuple[list[Sequence[str]], list[float], int]] | None = None
+
+    def __post_init__(self) -> None:
+        self.weights = self.weights or {name: row[0] for name, row in self.table.rows.items()}
+
+    @property
+    def paid(self) -> bool:
+        """Whether a language model thinks of the candidates."""
+        return self.proposer is not None and self.proposer.paid
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("request", "tokens_an_act", "requests_an_act"):
+            raise AttributeError(name)
+        of = getattr(self.proposer, name)  # What it asks a model, for whoever counts requests.
+        return CANDIDATES * of if name == "requests_an_act" else of
+
+    def act(self, view: Observation) -> Action:
+        """The candidate that the policy chooses. Raises InputError: it was trained in another game, or cast."""
+        self.table.check(view)
+        if self.proposer is None:
+            thought = self.mind.candidates(view)
+        else:
+            acts = [self.proposer.act(Redrawn(view, again)) for again in range(CANDIDATES if self.many(view) else 1)]
+            thought = {repr(act): act for act in acts}
+        return thought[self.chosen(thought, view)]
+
+    def many(self, view: Observation) -> bool:
+        """Whether several candidates are thought of."""
+        return True
+
+    def chooses(self, view: Observation, names: Sequence[str]) -> str:
+        """One of some names, for a model that then acts by it. Raises InputError as `act`."""
+        self.table.check(view)
+        return self.chosen(dict.fromkeys(names, Action("")), view)
+
+    def chosen(self, thought: Candidates, view: Observation) -> str:
+        """The name of one of the candidates."""
+        names = list(thought)
+        if len(names) == 1:
+            return names[0]
+        told = [self.mind.features(name, thought[name], view) for name in names]
+        scores = [sum(self.weights.get(one, 0.0) for one in features) for features in told]
+        most = max(scores)
+        odds = [exp(score - most) for score in scores]
+        chances = [one / sum(odds) for one in odds]
+        draws = Random(view.draws.random())
+        at = chances.index(max(chances)) if self.best else draws.choices(range(len(names)), chances)[0]
+        if self.picks is not None:
+            self.picks.append((told, chances, at))
+        return names[at]
+
+
+def train(
+    method: str, mind: Mind, games: Sequence[Deduction], rivals: Sequence[Agent], told: Callable[[int, float], None]
+) -> LearnedTable:
+    """The weights after league play: the learner holds one team whole, a rival or the learner itself the other.
+
+    ``games``: Of one game and cast, each begun. ``rivals``: Drawn with the same chance each, the learner among them.
+    ``told``: Games so far, and the mean return of the last `BATCH`.
+    """
+    table = LearnedTable(method, games[0].kind, cast_of(games[0].rules))
+    learner = Choosing(method, mind, table, best=False, picks=[])
+    itself = replace(learner, picks=None)
+    itself.weights = learner.weights  # One policy; of its own games it learns one side at a time.
+    draws, means = Random(f"{games[0].seed}/league"), dict[str, float]()
+    steps: dict[str, float] = {}
+    returns: list[float] = []
+    for number, game in enumerate(games, 1):
+        teams = sorted({game.teams[role] for role in game.deal})
+        team, rival = draws.choice(teams), draws.choice([*rivals, itself])
+        mine = {name: game.teams[game.role(name)] == team for name in game.agents}
+        learner.picks = []
+        play(game, {name: learner if own else rival for name, own in mine.items()})
+        ends = [end[WIN] for name, end in game.outcome().items() if mine[name]]
+        won = sum(end or 0.0 for end in ends) / max(len(ends), 1)
+        returns.append(won)
+        baseline = means.get(team, 0.5)
+        means[team] = baseline + 0.02 * (won - baseline)
+        for features, chances, at in learner.picks:
+            for place, (named, chance) in enumerate(zip(features, chances, strict=True)):
+                for one in named:
+                    steps[one] = steps.get(one, 0.0) + (won - baseline) * ((place == at) - chance)
+        if number % BATCH == 0:
+            for one, step in steps.items():
+                learner.weights[one] = learner.weights.get(one, 0.0) + RATE * step / BATCH
+            steps = {}
+            told(number, sum(returns[-BATCH:]) / BATCH)
+    rows = {name: (round(weight, 4),) for name, weight in sorted(learner.weights.items())}
+    return replace(table, rows=rows)
+
+
+MINDS = {
+    ("sla", "werewolf"): "apportion.environments.deduction.werewolf.moves:MIND",
+    ("lspo", "werewolf"): "apportion.environments.deduction.werewolf.moves:LATENT",
+    ("rl-ins", "onuw"): "apportion.environments.deduction.onuw.tactics:MIND",
+}
+"""By method and game what it thinks of."""
+
+
+def mind_of(method: str, game: str) -> Mind:
+    """What a method thinks of in a game. Raises InputError: it is not played there."""
+    place = MINDS.get((method, game))
+    if place is None:
+        known = ", ".join(f"{one} in {where}" for one, where in MINDS)
+        raise InputError(f"{method!r} is not played in {game!r}; there are {known}")
+    found: Mind = resolve_name(place)
+    return found
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """What a method means in a name: ``sla@FILE`` of scripts, ``NAME+sla@FILE`` around another agent.
+
+    ``made``: The place of the agent's class.
+    """
+
+    method: str
+    made: str = f"{__name__}:Choosing"
+
+    @property
+    def example(self) -> str:
+        """How one is written, for errors."""
+        return f"{self.method}@FILE"
+
+    def of(self, place: str) -> Choosing:
+        """The agent of a file. Raises InputError: as `LearnedTable.read` and `mind_of`."""
+        table = LearnedTable.read(place, self.method)
+        made: type[Choosing] = resolve_name(self.made)
+        return made(f"{self.method}@{place}", mind_of(self.method, table.game), table)
+
+    def act(self, view: Observation) -> Action:
+        """Nobody's: it is made by `of`. Raises InputError, always."""
+        raise InputError(f"agent {self.method!r} needs a trained file behind an @, as {self.example}")
+
+    def asks(self, of: str) -> bool:
+        """It asks no model itself."""
+        return False
+
+    def check(self, of: str) -> None:
+        """Raise InputError where ``of`` is no file of this method."""
+        self.of(of)
+
+    def prompt_files(self) -> Sequence[Path]:
+        """None."""
+        return ()
+
+    def around(self, agent: Agent, of: str, called: str, asked: LLMSettings | None, complete: Complete | None) -> Agent:
+        """The agent, its tactic chosen by the policy where it is a model that chooses one, else its acts."""
+        policy = replace(self.of(of), called=called)
+        if self.method != "rl-ins":
+            return replace(policy, proposer=agent)
+        if not isinstance(agent, LanguageModelAgent) or not any(one.note and one.note.choices for one in agent.asked):
+            raise InputError(f"agent {called!r}: {agent.called!r} chooses no tactic; write llm-ins+{self.method}@FILE")
+        return replace(agent, called=called, chooses=policy.chooses)
+
+
+SLA, RL_INS = Chooser("sla"), Chooser("rl-ins")
+LSPO = Chooser("lspo", "apportion.environments.deduction.latent_strategies:LatentSpeaker")
