@@ -27,8 +27,9 @@ class Asking:
     """How what asks a language model is lent it: where replies are kept or come from, and what they may cost.
 
     ``cache`` (or a server's ledger), ``recorded``, ``record`` and ``prices`` are files as
-    `apportion.llm_client.session.LLMSession` takes them, ``budget_usd`` the US dollars that everything ever paid into ``cache`` may not pass. Without a cache a killed
-    training cannot go on to the same policy, since a server may say something else the next time.
+    `apportion.llm_client.session.LLMSession` takes them, ``budget_usd`` the US dollars that everything ever paid into
+    ``cache`` may not pass. Without a cache a killed training cannot go on to the same policy, since a server may say
+    something else the next time.
     """
 
     cache: Path | str | None = None
