@@ -87,6 +87,17 @@ def _import(tmp_path, src="data", **options):
     return tmp_path / "corpus"
 
 
+def test_scores_that_no_sampled_row_has_are_found(tmp_path, small, monkeypatch):
+    monkeypatch.setattr(row_groups, "SAMPLE", 2)
+    rows = [{**row, "score": row.pop("rating") if row["turn"] == 3 else None} for row in turns([4] * 6)]
+    tables, account = imported(write(tmp_path / "data" / "a.parquet", rows), tmp_path / "corpus")
+    assert tables["ratings"].num_rows == account["scores"].kept == 4
+    nested = [{"chat.id": row.pop("chat_id"), "meta": {"csat": row.pop("score")}, **row} for row in rows]
+    write(tmp_path / "data" / "a.parquet", nested)
+    again = imported(tmp_path / "data", tmp_path / "again", id="chat.id", score="meta.csat")[0]
+    assert again["ratings"].drop_columns("name") == tables["ratings"].drop_columns("name")
+
+
 def test_rows_of_chats_and_whole_numbers_as_ids(tmp_path, small):
     rows = [
         {"id": number, "messages": json.dumps([{"role": who, "content": "Hello?"} for who in ("user", "assistant")]),
