@@ -18,13 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from apportion.corpus.recordings.addresses import (
-    ChangedError,
-    Remote,
-    TryAgainError,
-    shown,
-    source_of,
-)
+from apportion.corpus.recordings.addresses import ChangedError, Remote, TryAgainError, shown, source_of
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import place_file, write_atomically
@@ -106,12 +100,12 @@ def _lock(path: Path, how: int) -> Iterator[None]:
 
 def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
     """Copy what is missing; a part of the same recording is gone on with."""
-    if _said(copy.said).get("stamp") != stamp:
-        copy.part.unlink(missing_ok=True)
-    copy.file.unlink(missing_ok=True)
-    _make_room(copy, url, remote.size, stamp)
     source, failed = source_of(url), 0
     try:
+        if _said(copy.said).get("stamp") != stamp:
+            copy.part.unlink(missing_ok=True)
+        copy.file.unlink(missing_ok=True)
+        _make_room(copy, url, remote.size, stamp)
         with copy.part.open("ab") as part:
             while (have := part.tell()) < remote.size:
                 try:
@@ -124,6 +118,7 @@ def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
                 failed = failed + 1 if part.tell() <= have else 0
                 if failed:
                     _wait(url, failed, cause)
+        place_file(copy.part, copy.file)
     except ChangedError:
         copy.part.unlink()
         _seen.pop(url, None)
@@ -133,7 +128,6 @@ def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
             f"{shown(url)} cannot be kept in {copy.folder} ({error.strerror or error}). Free some space, set {SIZE} "
             "lower, or APPORTION_CACHE to another folder."
         ) from None
-    place_file(copy.part, copy.file)
 
 
 def _make_room(copy: _Copy, url: str, size: int, stamp: str) -> None:
