@@ -164,7 +164,7 @@ class FrozenRun:
         if lacking:
             raise InputError(
                 f"decompose: {listed(lacking)}: learned by a network that no run keeps, so that new sessions cannot be "
-                "judged by it. Leave it out of both configurations; its reward model is kept: `apportion score CORPUS`."
+                "judged by it. Leave it out of both configurations; its reward model is kept: `apportion policy score`."
             )
         for name in (f"{MODELS}/{name}-seed{seed}" for name in trained_models(config) for seed in seeds):
             if self.has_models and not any(file.startswith(f"{name}/") for file in self.record["files"]):
