@@ -13,10 +13,10 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from apportion.corpus.recordings.addresses import ChangedError, Remote, TryAgainError, shown, source_of
 from apportion.foundation.cache_dir import cache_folder
@@ -31,7 +31,6 @@ RANGE = 16 << 20
 TRIES, FIRST_WAIT_S = 5, 0.2
 ROOM_WAIT_S = 3600.0
 """How long a recording waits for others to be let go of."""
-T = TypeVar("T")
 _seen: dict[str, tuple[Remote, str]] = {}
 """What this process has looked at: a recording stays the same while it works."""
 
@@ -42,7 +41,7 @@ def state_of(url: str) -> tuple[Remote, str]:
     Raises ``UnitError``: it is not there, is empty, may not be read, or the server fails again and again.
     """
     if url not in _seen:
-        remote = _tried(url, source_of(url).look)
+        remote = _looked(url)
         if remote.size == 0:
             raise UnitError(f"{shown(url)}: the file is empty (0 bytes). Copy the recording again.")
         said = [remote.etag, remote.changed] if remote.etag or remote.changed else [uuid.uuid4().hex, None]
@@ -193,11 +192,11 @@ def _said(path: Path) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _tried(url: str, call: Callable[[], T]) -> T:
-    failed = 0
+def _looked(url: str) -> Remote:
+    source, failed = source_of(url), 0
     while True:
         try:
-            return call()
+            return source.look()
         except TryAgainError as error:
             failed += 1
             _wait(url, failed, str(error))

@@ -19,7 +19,7 @@ from apportion.corpus import account
 from apportion.corpus.files.tablefile import check_unpacked, readable
 from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find
 from apportion.corpus.importers.chats.scales import Scale, is_blank
-from apportion.corpus.importers.chats.tables import MOST_BYTES, ORDER, are_lists, are_turns, turn_keys
+from apportion.corpus.importers.chats.tables import MOST_BYTES, ORDER, are_lists, are_turns, some, turn_keys
 from apportion.corpus.importers.chats.traces import is_traces
 from apportion.corpus.importers.reading.json_items import Item
 from apportion.foundation.errors import InputError
@@ -125,17 +125,13 @@ def _keys(finder: KeyFinder, scale: Scale | None) -> tuple[dict[str, str], Keys]
         return None
     lists = finder.named("messages", LISTS, are_lists)
     if lists is None and are_turns(finder):
-        given = {**turn_keys(finder), **_some("order", finder.named("order", ORDER))}
+        given = {**turn_keys(finder), **some(order=finder.named("order", ORDER))}
     elif lists is None or (id_ := finder.named("id", IDS, all_differ)) is None:
         return None
     else:
         given = {"messages": lists, "id": id_}
     told = finder.score(scale)
     return {**given, "score": told.of.get("score", NONE)}, told
-
-
-def _some(what: str, key: str | None) -> dict[str, str]:
-    return {} if key is None else {what: key}
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Large data sets in Parquet parts become the corpus that they would become if they were held whole."""
 
 import json
+import platform
 from itertools import pairwise
 from pathlib import Path
 
@@ -96,6 +97,13 @@ def test_scores_that_no_sampled_row_has_are_found(tmp_path, small, monkeypatch):
     write(tmp_path / "data" / "a.parquet", nested)
     again = imported(tmp_path / "data", tmp_path / "again", id="chat.id", score="meta.csat")[0]
     assert again["ratings"].drop_columns("name") == tables["ratings"].drop_columns("name")
+
+
+def test_what_a_killed_import_left_is_removed(tmp_path, small):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / f".turns.parquet.{platform.node()}.{2**22 + 1}.tmp").write_text("half")
+    write(tmp_path / "data" / "a.parquet", turns([4, 4]))
+    imported(tmp_path / "data", tmp_path / "corpus")  # It looks for what is hidden.
 
 
 def test_rows_of_chats_and_whole_numbers_as_ids(tmp_path, small):
