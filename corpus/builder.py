@@ -18,7 +18,7 @@ from apportion.corpus.schema import CORPUS_TABLES, UTTERANCES
 from apportion.corpus.session import Event
 from apportion.corpus.speakers.settled import Speaker
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import temporary_name
+from apportion.foundation.files import remove_leftovers, temporary_name
 from apportion.foundation.safe_text import IN_TABLES, whole_text
 
 _FOLDER: ContextVar[Path] = ContextVar("folder")
@@ -148,6 +148,7 @@ class CorpusRows:
         try:
             if self._writer is None:
                 folder.mkdir(parents=True, exist_ok=True)
+                remove_leftovers(folder)
                 self._spilled = temporary_name(folder / "turns.parquet")
                 self._writer = pq.ParquetWriter(self._spilled.absolute(), COLUMNS["utterances"], compression="zstd")
             self._writer.write_table(utterances)

@@ -162,7 +162,7 @@ def place(
         for name, table in made.tables.items()
     }
     try:
-        if not stored:  # Its own rows lie there, and are no leftovers yet.
+        if not stored:  # Its own rows lie there; what others have left is gone since they were begun.
             remove_leftovers(out)
         claim(out, record)
         if made.files:

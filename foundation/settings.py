@@ -85,7 +85,7 @@ def problems(
             texts.append(f"{name}: {message}")
         else:
             # The password of a URL is for nobody's eyes.
-            shown = re.sub(r"://[^\s'\"]*@|(?<=password=)[^&\s'\"]+", "***", repr(item["input"]))
+            shown = re.sub(r"://[^\s'\"]*@|(?P<name>password\s*=\s*)[^&\s'\"]+", r"\g<name>***", repr(item["input"]))
             texts.append(f"{name} = {shown}: {message}")
     return texts
 

@@ -119,9 +119,11 @@ class FrozenRun:
                 raise InputError(f"frozen: {path} {state}. Run its configuration again, or name another run.")
 
     def _check(self, config: Config) -> None:
+        from apportion.pipeline.stages.registry import STAGES
+
         ours, theirs = version("apportion"), self.record["versions"].get("apportion")
         stages = self.record.get("stages", {})
-        changed = _changed_stages(stages)
+        changed = [name for name in LEARNS if stages.get(name, {}).get("version") != STAGES[name].version]
         if theirs != ours or changed or "files" not in self.record:
             by = f"apportion {theirs}" + (f", whose {listed(changed)} worked otherwise" if theirs == ours else "")
             raise InputError(
@@ -162,19 +164,13 @@ class FrozenRun:
         if lacking:
             raise InputError(
                 f"decompose: {listed(lacking)}: learned by a network that no run keeps, so that new sessions cannot be "
-                "judged by it. Leave it out of both configurations; its reward model is kept: `apportion score CORPUS`."
+                "judged by it. Leave it out of both configurations; its reward model is kept: `apportion policy score`."
             )
         for name in (f"{MODELS}/{name}-seed{seed}" for name in trained_models(config) for seed in seeds):
             if self.has_models and not any(file.startswith(f"{name}/") for file in self.record["files"]):
                 raise InputError(
                     f"{self.folder}: no {name}: a model that reads whole dialogues is not kept. Leave its method out."
                 )
-
-
-def _changed_stages(stages: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    from apportion.pipeline.stages.registry import STAGES
-
-    return [name for name in LEARNS if stages.get(name, {}).get("version") != STAGES[name].version]
 
 
 def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any], within: str = "") -> list[str]:
@@ -313,16 +309,16 @@ def projected(run: FrozenRun, inputs: Inputs, config: Config, work: Work) -> Out
     judgements = alone.table(judging_stage(method), "judgements")
     rows = _kept_rows(run, "rewards.parquet", inputs)
     ids = {session.session_id for session in inputs.sessions}
-    for part in ("residuals", "unjudged", "equal"):
-        if part in document:
-            document[part] = [row for row in document[part] if row["session_id"] in ids]
+    new: dict[str, list[dict[str, Any]]] = {}
     if judgements is not None and judgements.num_rows:
         offset, spread = document["score_offset"], document["spread"] or 0.0
         table, found = apply_constants(judgements, episodes.all, offset, spread, method, config.decompose.constraint)
         rows = _in_order([rows, with_seed(table, seed)])
-        for part, more in found.to_json().items():
-            if part in ("residuals", "unjudged", "equal"):
-                document[part] = sorted([*document.get(part, []), *more], key=lambda row: [row[k] for k in EPISODE_KEY])
+        new = found.to_json()
+    for part in ("residuals", "unjudged", "equal"):
+        if part in document or part in new:
+            kept = [row for row in document.get(part, []) if row["session_id"] in ids]
+            document[part] = sorted([*kept, *new.get(part, [])], key=lambda row: [row[k] for k in EPISODE_KEY])
     samples = samples_of(inputs, config)
     return Outputs({"rewards": rows, **samples}, {"projection": document})
 

@@ -61,7 +61,9 @@ def checked_url(url: str) -> str:
         )
     parts = re.fullmatch(r"([a-z0-9]+)://([\w.-]+(?:/[\w.=+-]+)*)/?", url, re.ASCII)
     if parts is None or parts[1] not in SCHEMES or {".", ".."} & set(parts[2].split("/")):
-        raise ValueError(f"allowed are {', '.join(f'{name}://BUCKET/FOLDER' for name in SCHEMES)}")
+        raise ValueError(
+            f"allowed are {', '.join(f'{name}://BUCKET/FOLDER' for name, of in SCHEMES.items() if all(of))}"
+        )
     return url.rstrip("/")
 
 
@@ -299,20 +301,15 @@ class Bucket(Folder):
                 time.sleep(wait_s * chance.uniform(0.5, 1))
 
 
-def _chain(error: BaseException | None) -> Iterable[BaseException]:
+def _status(error: BaseException | None) -> int | None:
+    """The HTTP status of an answer, wherever a package's error, or what caused it, has it."""
     while error is not None:
-        yield error
-        error = error.__cause__
-
-
-def _status(error: Exception) -> int | None:
-    """The HTTP status of an answer, wherever a package's error has it."""
-    for each in _chain(error):
-        about = getattr(each, "response", None)
+        about = getattr(error, "response", None)
         told = about.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(about, dict) else None
-        for status in (told, getattr(each, "status_code", None), getattr(each, "code", None)):
+        for status in (told, getattr(error, "status_code", None), getattr(error, "code", None)):
             if isinstance(status, int):
                 return status
+        error = error.__cause__
     return None
 
 

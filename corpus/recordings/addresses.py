@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import IO, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from apportion.foundation.errors import UnitError
 
@@ -209,12 +209,13 @@ class Bucket:
     """A recording in a bucket that fsspec reads, with credentials of the environment."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self._url, scheme_and_place = url, url.partition("://")
+        self._scheme, self._place = scheme_and_place[0].lower(), unquote(scheme_and_place[2])
 
     def look(self) -> Remote:
         """Its size and state; raises as `Web.look`."""
         with self._errors() as files:
-            told = files.info(self._url)
+            told = files.info(self._place)
             if told.get("type") == "directory":
                 raise IsADirectoryError
             keys = ("ETag", "etag", "LastModified", "last_modified", "updated", "mtime", "created")
@@ -222,9 +223,11 @@ class Bucket:
             return Remote(int(told["size"]), state.pop("etag", None), next(iter(state.values()), None))
 
     def copy(self, file: IO[bytes], start: int, end: int, remote: Remote) -> None:
-        """Add the bytes from ``start`` to ``end`` to the file; raises ``TryAgainError``: as `look`."""
+        """Add the bytes from ``start`` to ``end`` to the file; raises as `Web.copy`."""
         with self._errors() as files:
-            content = files.cat_file(self._url, start=start, end=end)
+            content = files.cat_file(self._place, start=start, end=end)
+        if end == remote.size and self.look() != remote:
+            raise ChangedError
         file.write(content[: end - start])
 
     @contextmanager
@@ -232,8 +235,7 @@ class Bucket:
         import fsspec
 
         try:
-            files, _ = fsspec.url_to_fs(self._url)
-            yield files
+            yield fsspec.filesystem(self._scheme)  # Not `url_to_fs`, for which "::" in a name leads elsewhere.
         except (FileNotFoundError, IsADirectoryError):
             raise UnitError(
                 f"{shown(self._url)} is not there. Put the file there or correct the media table."

@@ -13,18 +13,12 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from apportion.corpus.recordings.addresses import (
-    ChangedError,
-    Remote,
-    TryAgainError,
-    shown,
-    source_of,
-)
+from apportion.corpus.recordings.addresses import ChangedError, Remote, TryAgainError, shown, source_of
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import place_file, write_atomically
@@ -37,7 +31,6 @@ RANGE = 16 << 20
 TRIES, FIRST_WAIT_S = 5, 0.2
 ROOM_WAIT_S = 3600.0
 """How long a recording waits for others to be let go of."""
-T = TypeVar("T")
 _seen: dict[str, tuple[Remote, str]] = {}
 """What this process has looked at: a recording stays the same while it works."""
 
@@ -48,7 +41,7 @@ def state_of(url: str) -> tuple[Remote, str]:
     Raises ``UnitError``: it is not there, is empty, may not be read, or the server fails again and again.
     """
     if url not in _seen:
-        remote = _tried(url, source_of(url).look)
+        remote = _looked(url)
         if remote.size == 0:
             raise UnitError(f"{shown(url)}: the file is empty (0 bytes). Copy the recording again.")
         said = [remote.etag, remote.changed] if remote.etag or remote.changed else [uuid.uuid4().hex, None]
@@ -106,12 +99,12 @@ def _lock(path: Path, how: int) -> Iterator[None]:
 
 def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
     """Copy what is missing; a part of the same recording is gone on with."""
-    if _said(copy.said).get("stamp") != stamp:
-        copy.part.unlink(missing_ok=True)
-    copy.file.unlink(missing_ok=True)
-    _make_room(copy, url, remote.size, stamp)
     source, failed = source_of(url), 0
     try:
+        if _said(copy.said).get("stamp") != stamp:
+            copy.part.unlink(missing_ok=True)
+        copy.file.unlink(missing_ok=True)
+        _make_room(copy, url, remote.size, stamp)
         with copy.part.open("ab") as part:
             while (have := part.tell()) < remote.size:
                 try:
@@ -124,6 +117,7 @@ def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
                 failed = failed + 1 if part.tell() <= have else 0
                 if failed:
                     _wait(url, failed, cause)
+        place_file(copy.part, copy.file)
     except ChangedError:
         copy.part.unlink()
         _seen.pop(url, None)
@@ -133,7 +127,6 @@ def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
             f"{shown(url)} cannot be kept in {copy.folder} ({error.strerror or error}). Free some space, set {SIZE} "
             "lower, or APPORTION_CACHE to another folder."
         ) from None
-    place_file(copy.part, copy.file)
 
 
 def _make_room(copy: _Copy, url: str, size: int, stamp: str) -> None:
@@ -199,11 +192,11 @@ def _said(path: Path) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _tried(url: str, call: Callable[[], T]) -> T:
-    failed = 0
+def _looked(url: str) -> Remote:
+    source, failed = source_of(url), 0
     while True:
         try:
-            return call()
+            return source.look()
         except TryAgainError as error:
             failed += 1
             _wait(url, failed, str(error))

@@ -32,6 +32,8 @@ def ledger_place(given: str | Path) -> Place:
     """
     text = str(given)
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", text):
+        if re.search(r"(^|\s)(host|dbname|user|password|service)\s*=", text):
+            raise ValueError("no file and no URL; write it as postgresql://HOST:PORT/DATABASE, the password elsewhere")
         return Path(given)
     if not re.match(r"postgres(ql)?://", text):
         raise ValueError("allowed are an SQLite file and postgresql://HOST:PORT/DATABASE")

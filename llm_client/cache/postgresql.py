@@ -199,7 +199,8 @@ class PostgreSQL:
         except psycopg.Error as error:
             text = str(error)
             if isinstance(error, psycopg.OperationalError) and not (
-                "resolve host" in text or ("FATAL" in text and not any(word in text for word in _PASSING))
+                any(word in text for word in ("resolve host", "invalid "))
+                or ("FATAL" in text and not any(word in text for word in _PASSING))
             ):
                 raise
             raise self._told(error) from None

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from apportion.pipeline.engine.store import MANIFEST, Artifact, Store, intact
-from apportion.pipeline.shared_place import Bucket
+from apportion.pipeline.shared_place import LOCAL_ERRORS, Bucket
 
 ARTIFACTS = "artifacts"
 MARK = ".bucket"
@@ -127,10 +127,14 @@ def _unpack(packed: Path, folder: Path) -> bool:
     try:
         with tarfile.open(packed, "r:") as tar:
             tar.extractall(folder, filter=_plain_file)
-    except (tarfile.TarError, ValueError, EOFError):
+        manifest = folder / MANIFEST
+        made = intact(folder) if manifest.is_file() and manifest.stat().st_size <= LARGEST_MANIFEST else None
+    except (tarfile.TarError, ValueError, EOFError, RecursionError):
         return False
-    manifest = folder / MANIFEST
-    made = intact(folder) if manifest.is_file() and manifest.stat().st_size <= LARGEST_MANIFEST else None
+    except OSError as error:  # Names that are too long, or of a file and of a folder.
+        if error.errno in LOCAL_ERRORS:
+            raise
+        return False
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     return made is not None and {*made.files, MANIFEST} == there
 

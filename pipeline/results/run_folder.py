@@ -175,7 +175,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         float(record["config"]["features"]["reply_max_s"])
         dict(record["inputs"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder}: no run.json, so nothing has been run into this folder. {_instead(folder)}"
         ) from None

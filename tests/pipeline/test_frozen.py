@@ -140,6 +140,7 @@ def another_word(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "settings", "frozen", "told"),
     [
+        (None, JUDGED, "base.toml", "frozen: .*base.toml: no run.json"),
         (None, JUDGED, "nowhere", "frozen: .*nowhere: no run.json, so nothing has been run into this folder"),
         (None, JUDGED, "nightly", "frozen: .*nightly is this run's own output"),
         (None, f"seeds = [1]\n{JUDGED}", "base", r"base has other settings: seeds is \[0\] there and \[1\] here"),

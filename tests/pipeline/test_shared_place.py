@@ -88,7 +88,7 @@ def test_other_places_are_refused_with_what_is_allowed(url, tmp_path):
     from apportion.pipeline.config import load_config
 
     path = config(tmp_path, f'corpus = "corpus"\n[run]\nstore = "{url}"\n')
-    with pytest.raises(InputError, match=r"run\.store = .*: allowed are s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, az://"):
+    with pytest.raises(InputError, match=r"run\.store = .*: allowed are s3://BUCKET/FOLDER, .*az://BUCKET/FOLDER\."):
         load_config(path)
 
 

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from apportion.corpus import account
 from apportion.corpus.files.tablefile import check_unpacked, readable
 from apportion.corpus.importers.chats.keys import IDS, LISTS, NONE, KeyFinder, Keys, all_differ, find
-from apportion.corpus.importers.chats.scales import Scale
-from apportion.corpus.importers.chats.tables import MOST_BYTES, ORDER, are_lists, are_turns, turn_keys
+from apportion.corpus.importers.chats.scales import Scale, is_blank
+from apportion.corpus.importers.chats.tables import MOST_BYTES, ORDER, are_lists, are_turns, some, turn_keys
 from apportion.corpus.importers.chats.traces import is_traces
 from apportion.corpus.importers.reading.json_items import Item
 from apportion.foundation.errors import InputError
@@ -123,17 +123,13 @@ def _keys(finder: KeyFinder, scale: Scale | None) -> tuple[dict[str, str], Keys]
         return None
     lists = finder.named("messages", LISTS, are_lists)
     if lists is None and are_turns(finder):
-        given = {**turn_keys(finder), **_some("order", finder.named("order", ORDER))}
+        given = {**turn_keys(finder), **some(order=finder.named("order", ORDER))}
     elif lists is None or (id_ := finder.named("id", IDS, all_differ)) is None:
         return None
     else:
         given = {"messages": lists, "id": id_}
     told = finder.score(scale)
     return {**given, "score": told.of.get("score", NONE)}, told
-
-
-def _some(what: str, key: str | None) -> dict[str, str]:
-    return {} if key is None else {what: key}
 
 
 @contextmanager
@@ -152,7 +148,24 @@ def _sample(files: Sequence[Path]) -> list[dict[str, Any]]:
         with _opened(path) as (_, parquet):
             batch = next(parquet.iter_batches(SAMPLE, row_groups=[number]), None)
             rows += [] if batch is None else map(_plain, batch.to_pylist())
-    return rows
+    return rows + _held_elsewhere(places, rows)
+
+
+def _held_elsewhere(places: Sequence[tuple[Path, int]], rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The first values of columns that are empty in the sample ``rows``: a long chat has its score in one row."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path, number in places:
+        with _opened(path) as (_, parquet):
+            leaves = [parquet.schema.column(place) for place in range(len(parquet.schema))]
+            names = [leaf.path for leaf in leaves if not leaf.max_repetition_level and leaf.path not in found]
+            empty = [name for name in names if all(is_blank(find(row, name)) for row in rows)]
+            for batch in parquet.iter_batches(PART, row_groups=[number], columns=empty) if empty else ():
+                flat = pa.Table.from_batches([batch]).flatten()
+                for name in set(empty) & set(flat.column_names):
+                    held = [_plain({name: value}) for value in flat[name].to_pylist() if not is_blank(value)]
+                    if held:
+                        found[name] = held[:SAMPLE]
+    return [row for held in found.values() for row in held]
 
 
 def _indexed(files: Sequence[Path], id_: str) -> tuple[list[_Group], Counter[str], bool]:
@@ -165,7 +178,7 @@ def _indexed(files: Sequence[Path], id_: str) -> tuple[list[_Group], Counter[str
         with _opened(path) as (file, parquet):
             check_unpacked(file, path)
             for number in range(parquet.num_row_groups):
-                column = _ids(parquet.read_row_group(number, columns=[id_.partition(".")[0]]).column(0))
+                column = _ids(parquet.read_row_group(number, columns=[id_]).column(0))
                 if column is None:
                     return [], Counter(), False
                 empty = pc.indices_nonzero(pc.fill_null(pc.equal(column, ""), True))

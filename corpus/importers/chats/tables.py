@@ -152,7 +152,7 @@ def chats_of(path: Path, items: list[Item], finder: KeyFinder, score: str | None
     lists = finder.named("messages", LISTS, are_lists)
     if lists is not None:
         id_ = finder.named("id", IDS, all_differ)
-        keys = Keys({"messages": lists, **_some(id=id_)})
+        keys = Keys({"messages": lists, **some(id=id_)})
         _use(path, [*keys.of.values(), score])
         return [_chat_of_row(row, lists, id_, score) for row in rows], keys
     keys = Keys(turn_keys(finder))
@@ -330,5 +330,6 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _some(**found: str | None) -> dict[str, str]:
+def some(**found: str | None) -> dict[str, str]:
+    """What was found."""
     return {what: key for what, key in found.items() if key is not None}

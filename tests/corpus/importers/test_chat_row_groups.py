@@ -1,6 +1,7 @@
 """Large data sets in Parquet parts become the corpus that they would become if they were held whole."""
 
 import json
+import platform
 from itertools import pairwise
 from pathlib import Path
 
@@ -85,6 +86,24 @@ def test_a_chat_in_two_small_parts_is_one_chat(tmp_path):
 def _import(tmp_path, src="data", **options):
     import_to("chat", tmp_path / src, tmp_path / "corpus", {**SCALE, **options})
     return tmp_path / "corpus"
+
+
+def test_scores_that_no_sampled_row_has_are_found(tmp_path, small, monkeypatch):
+    monkeypatch.setattr(row_groups, "SAMPLE", 2)
+    rows = [{**row, "score": row.pop("rating") if row["turn"] == 3 else None} for row in turns([4] * 6)]
+    tables, account = imported(write(tmp_path / "data" / "a.parquet", rows), tmp_path / "corpus")
+    assert tables["ratings"].num_rows == account["scores"].kept == 4
+    nested = [{"chat.id": row.pop("chat_id"), "meta": {"csat": row.pop("score")}, **row} for row in rows]
+    write(tmp_path / "data" / "a.parquet", nested)
+    again = imported(tmp_path / "data", tmp_path / "again", id="chat.id", score="meta.csat")[0]
+    assert again["ratings"].drop_columns("name") == tables["ratings"].drop_columns("name")
+
+
+def test_what_a_killed_import_left_is_removed(tmp_path, small):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / f".turns.parquet.{platform.node()}.{2**22 + 1}.tmp").write_text("half")
+    write(tmp_path / "data" / "a.parquet", turns([4, 4]))
+    imported(tmp_path / "data", tmp_path / "corpus")  # It looks for what is hidden.
 
 
 def test_rows_of_chats_and_whole_numbers_as_ids(tmp_path, small):

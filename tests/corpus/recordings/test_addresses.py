@@ -176,6 +176,12 @@ def test_recordings_of_a_bucket(monkeypatch):
     remote, file = source.look(), io.BytesIO()
     source.copy(file, 2, 5, remote)
     assert remote.size == 10 and remote.changed and file.getvalue() == b"234"
+    memory.pipe_file("/films/a b%.mp4", b"0123")
+    assert Bucket("MEMORY://films/a%20b%25.mp4").look().size == 4
+    memory.pipe_file("/films/a.mp4", b"9876543210")
+    source.copy(file, 5, 7, remote)
+    with pytest.raises(ChangedError):
+        source.copy(file, 5, 10, remote)
     for gone in ("memory://films/b.mp4", "memory://films"):
         with pytest.raises(UnitError, match=r"is not there. Put the file there or correct the media table"):
             Bucket(gone).look()

@@ -150,12 +150,15 @@ def test_a_folder_that_cannot_be_made_or_is_full_is_told(web, monkeypatch, tmp_p
         read(f"{web.url}/film.mp4")
     monkeypatch.setenv("APPORTION_CACHE", str(tmp_path / "cache"))
 
-    def full(self, *asked):
+    def full(*asked):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("apportion.corpus.recordings.addresses.Web.copy", full)
-    with pytest.raises(UnitError, match=r"cannot be kept in .*No space left on device"):
-        read(f"{web.url}/film.mp4")
+    for place in ("addresses.Web.copy", "fetched.write_atomically", "fetched.place_file"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"apportion.corpus.recordings.{place}", full)
+            with pytest.raises(UnitError, match=r"cannot be kept in .*No space left on device"):
+                read(f"{web.url}/film.mp4")
+    assert read(f"{web.url}/film.mp4") == web.files["/film.mp4"]
 
 
 def _read_in_process(url, pipe):

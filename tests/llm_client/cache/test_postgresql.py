@@ -178,6 +178,8 @@ def test_a_claim_is_on_the_disk_though_no_sync_was_asked_for(cache):
         ("postgresql://tests@/none?host={}", 'FATAL: +database "none" does not exist'),
         ("postgresql://nobody@/postgres?host={}", 'FATAL: +role "nobody" does not exist'),
         ("postgresql://nohost.invalid/db", "failed to resolve host"),
+        ("postgresql://127.0.0.1:port/db", "invalid integer value"),
+        ("postgresql://localhost/db?sslmode=no", "invalid sslmode value"),
         ("postgresql://localhost/db?no_such=1", "invalid URI query parameter"),
     ],
 )
@@ -222,6 +224,7 @@ def test_without_the_driver_the_command_that_installs_it_is_named(monkeypatch):
         ("postgres://host/db?user=me&password=secret", "password"),
         ("mysql://host/db", "allowed are an SQLite file and postgresql"),
         ("postgresql:/host/db", "allowed are"),
+        ("host=here password=secret dbname=db", "no file and no URL"),
     ],
 )
 def test_a_url_with_a_password_or_of_another_kind_is_no_ledger(given, wrong):

@@ -165,6 +165,10 @@ HOSTILE = {
     "link": packed({"d.json": link("d.json", "/etc/passwd")}, json.dumps({"files": {"d.json": EMPTY}}).encode()),
     "hard link": packed({"d": link("d", MANIFEST, tarfile.LNKTYPE)}, json.dumps({"files": {"d": EMPTY}}).encode()),
     "device": packed({"d": link("d", "", tarfile.CHRTYPE)}, json.dumps({"files": {"d": EMPTY}}).encode()),
+    "file and folder": packed({"d": b"", "d/e": b""}, json.dumps({"files": {"d": EMPTY, "d/e": EMPTY}}).encode()),
+    "long name": packed({"d" * 300: b""}, json.dumps({"files": {"d" * 300: EMPTY}}).encode()),
+    "names what is too long": packed({}, json.dumps({"files": {"d" * 5000: EMPTY}}).encode()),
+    "deep manifest": packed({}, b"[" * 100_000),
     "huge manifest": packed({}, b'{"files": {}}' + b" " * (1 << 24)),
 }
 
