@@ -84,6 +84,7 @@ class Engine:
         self.activity = Activity(self.shared)
         self._hashes = InputHashes(self.corpus.root, self.config.store, remembers=not self.looks_only)
         self._keys: dict[tuple[str, Unit], str] = {}
+        self._own_settings: dict[tuple[str, Unit], dict[str, Any]] = {}
 
     @cached_property
     def tools(self) -> Any:
@@ -207,11 +208,15 @@ class Engine:
     @contextmanager
     def keys_forgotten(self) -> Iterator[None]:
         """For work by which artifacts come to be: keys that were made before or during it may rest on less of them."""
-        self._keys.clear()
+        self._forget_keys()
         try:
             yield
         finally:
-            self._keys.clear()
+            self._forget_keys()
+
+    def _forget_keys(self) -> None:
+        self._keys.clear()
+        self._own_settings.clear()
 
     def artifact(self, name: str, unit: Unit) -> Artifact | None:
         """A unit's finished artifact, or None where it is missing, failed or blocked."""
@@ -296,7 +301,11 @@ class Engine:
         return facts
 
     def _settings(self, stage: Stage, unit: Unit) -> dict[str, Any]:
-        settings = dict(stage.settings(self.config, unit))
+        # They are those of every session, and may be read from files.
+        alike = (stage.name, unit._replace(session_id=None))
+        if alike not in self._own_settings:
+            self._own_settings[alike] = dict(stage.settings(self.config, alike[1]))
+        settings = {**self._own_settings[alike]}
         if unit.session_id is not None:
             session = self.sessions[unit.session_id]
             settings |= stage.session_settings(self.config, unit, session, self.corpus.root)

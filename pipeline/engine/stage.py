@@ -168,6 +168,7 @@ class Stage:
     help: str = ""
     reads: tuple[str, ...] = ("turns", "ratings", "backgrounds", "language")
     settings: Callable[[Config, Unit], Mapping[str, Any]] = lambda config, unit: {}
+    """What of the configuration enters a unit's key; whichever session it is."""
     session_settings: Callable[[Config, Unit, Session, Path], Mapping[str, Any]] = lambda *given: {}
     """What of a unit's own session enters its key beside the parts that it reads; ``root`` is the corpus' folder."""
     methods: Callable[[Config], Collection[str]] = lambda config: config.decompose.methods
