@@ -19,7 +19,7 @@ import numpy as np
 
 from apportion.environments.agents.agent import Agent
 from apportion.environments.deduction.base_game import WIN, Deduction
-from apportion.environments.deduction.chooser import Candidates, Choosing, Mind
+from apportion.environments.deduction.chooser import Candidates, Chooser, Choosing, Mind
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.learned_table import LearnedTable, cast_of
 from apportion.environments.environment import Action, Observation
@@ -187,6 +187,7 @@ class LatentSpeaker(Choosing):
         return np.array([row for name, row in self.table.rows.items() if name.startswith(_CENTRE)])
 
 
+LSPO = Chooser("lspo", "lspo@FILE", LatentSpeaker)
 _CENTRE = "cluster "
 
 

@@ -19,7 +19,6 @@ from math import log, sqrt
 from random import Random
 from typing import Any, ClassVar, Protocol, Self
 
-from apportion.environments.actions import SILENT
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.events import Deal
@@ -151,7 +150,7 @@ def _chosen(node: Node, moves: Sequence[Any], draws: Random) -> Any:
 
 @dataclass(frozen=True)
 class TreeSearch(ABC):
-    """Plays by `searched`; a game says by `root` what is searched, and by `speech` what it says where that is not.
+    """Plays by `searched`; a game says by `root` what is searched.
 
     ``value``: What self-play has learned; without it every simulation is played to its end. ``simulations``: For each
     act. ``strategist``, ``strategist@SIMULATIONS``, ``strategist@FILE`` and ``strategist@FILE#SIMULATIONS``.
@@ -186,8 +185,8 @@ class TreeSearch(ABC):
         if self.value is not None:
             self.value.check(view)
         root = self.root(view)
-        if root is None:
-            return self.speech(view)
+        if isinstance(root, Action):
+            return root
         rows, team = self.value.rows if self.value is not None else {}, view.facts.team
 
         def worth(position: Position) -> float | None:
@@ -205,12 +204,8 @@ class TreeSearch(ABC):
         """The key of the position that a player is in, under the true deal: for whoever learns, and knows it."""
 
     @abstractmethod
-    def root(self, view: Observation) -> Root | None:
-        """What is searched; None: nothing is."""
-
-    def speech(self, view: Observation) -> Action:
-        """What it does where nothing is searched: nothing."""
-        return Action(SILENT)
+    def root(self, view: Observation) -> Root | Action:
+        """What is searched, or what is done where nothing is."""
 
 
 def self_play(

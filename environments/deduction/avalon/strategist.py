@@ -118,11 +118,11 @@ class Strategist(TreeSearch):
 
     teams: ClassVar[tuple[str, str]] = (GOOD, EVIL)
 
-    def root(self, view: Observation) -> Root | None:
-        """Every act but speech; of a seat from 0, as the rules have it."""
+    def root(self, view: Observation) -> Root | Action:
+        """Every act but speech, which is what a Servant in this seat would believe; of a seat from 0."""
         facts: PrivateInformation = view.facts
         if SPEAK in facts.choices:
-            return None
+            return Bayesian().act(view)
         roles = facts.rules.roles
         chances = posterior(roles, evidence_of(facts), rounds_of(facts))
         numbers = np.flatnonzero(chances)
@@ -141,10 +141,6 @@ class Strategist(TreeSearch):
     def valued(self, facts: PrivateInformation, deal: Deal) -> str:
         """Where somebody is about to propose."""
         return position_of(facts, deal).key() if PROPOSE in facts.choices else ""
-
-    def speech(self, view: Observation) -> Action:
-        """The guide's: what a Servant in this seat would believe."""
-        return Bayesian().act(view)
 
 
 def _move(kind: str, aim: Any) -> Any:

@@ -18,11 +18,12 @@ from scipy.optimize import linprog
 from apportion.environments.agents.language_model import LanguageModelAgent
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.base_game import WIN, Deduction
-from apportion.environments.deduction.chooser import CANDIDATES, LSPO, mind_of
+from apportion.environments.deduction.chooser import CANDIDATES, mind_of
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.latent_strategies import (
+    LSPO,
     LatentSpeaker,
     Node,
     Regrets,
