@@ -15,7 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.files.stored_rows import StoredRows
-from apportion.corpus.files.tablefile import FORMATS, Format, find_table, read_table, sort_rows, write_table
+from apportion.corpus.files.tablefile import (
+    FORMATS,
+    Format,
+    find_table,
+    read_table,
+    row_groups,
+    sort_rows,
+    write_table,
+)
 from apportion.corpus.mean_std import mean
 from apportion.corpus.schema import CORPUS_TABLES, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS, Background, Event, Media, Rating, Session, Turn
@@ -277,7 +285,7 @@ def _open_table(root: Path, schema: TableSchema) -> pa.Table:
             f"{root}: no table {schema.name!r}; a corpus holds {names}. "
             "If an import into it was interrupted, run it again."
         )
-    if schema.name == "utterances" and path.suffix == ".parquet":
+    if schema.name == "utterances" and path.suffix == ".parquet" and row_groups(path) > 1:
         stored = StoredRows.of(path, schema)
         if stored is not None:
             return stored

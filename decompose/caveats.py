@@ -18,11 +18,30 @@ def longest_episode(episodes: Iterable[Episode]) -> int:
 
 
 def method_notes(settings: DecomposeSettings, longest: int) -> tuple[str, ...]:
-    """A sentence for each thing that tells the run's methods apart and that no table shows.
+    """A sentence for each thing that tells the run's methods apart and that no table shows: how turns are drawn.
 
-    ``longest`` is the number of target turns of the longest dialogue.
+    It is told only where some dialogue has more of them than are drawn. ``longest`` is the number of target turns of
+    the longest dialogue.
     """
-    return _drawing(settings, longest)
+    by_text: dict[str, list[str]] = {}
+    whole = []
+    for name in settings.methods:
+        rrd = _rrd_of(name, settings)
+        if rrd is None:
+            continue
+        if longest > rrd.k:
+            loss = "corrected" if rrd.corrected else "published (biased)"
+            text = f"K = {rrd.k} turns drawn of up to {longest}, {loss} loss"
+            by_text.setdefault(text, []).append(name)
+        elif not isinstance(METHODS[name], MixedObjective):
+            whole.append(name)
+    notes = [f"{', '.join(names)}: {text}." for text, names in by_text.items()]
+    if len(whole) > 1:
+        notes.append(
+            f"{', '.join(whole)}: no dialogue has more than {longest} turns, so that all are taken and none is drawn; "
+            "these losses are one and the same."
+        )
+    return tuple(notes)
 
 
 def own_units(settings: DecomposeSettings) -> tuple[str, ...]:
@@ -52,29 +71,6 @@ def _takes_all(name: str, settings: DecomposeSettings, longest: int) -> bool:
     """Whether it is randomized return decomposition, unmixed, and no dialogue has more turns than it draws."""
     drawn = _rrd_of(name, settings)
     return drawn is not None and not isinstance(METHODS[name], MixedObjective) and longest <= drawn.k
-
-
-def _drawing(settings: DecomposeSettings, longest: int) -> tuple[str, ...]:
-    """How turns are drawn, told only where some dialogue has more of them than are drawn."""
-    by_text: dict[str, list[str]] = {}
-    whole = []
-    for name in settings.methods:
-        rrd = _rrd_of(name, settings)
-        if rrd is None:
-            continue
-        if longest > rrd.k:
-            loss = "corrected" if rrd.corrected else "published (biased)"
-            text = f"K = {rrd.k} turns drawn of up to {longest}, {loss} loss"
-            by_text.setdefault(text, []).append(name)
-        elif not isinstance(METHODS[name], MixedObjective):
-            whole.append(name)
-    notes = [f"{', '.join(names)}: {text}." for text, names in by_text.items()]
-    if len(whole) > 1:
-        notes.append(
-            f"{', '.join(whole)}: no dialogue has more than {longest} turns, so that all are taken and none is drawn; "
-            "these losses are one and the same."
-        )
-    return tuple(notes)
 
 
 def _rrd_of(name: str, settings: DecomposeSettings) -> RRDSettings | None:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import platform
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from apportion.foundation.errors import InputError
 
 MOST_SHOWN = 200
+_log = logging.getLogger(__name__)
+_told: list[str] = []
+"""What this process has told that it waits for."""
 
 
 def canonical_json(value: Any) -> str:
@@ -241,3 +246,70 @@ def _lock(file: IO[bytes], shared: bytes | None) -> None:
                 file.write(shared)
                 file.flush()
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+class Leases(Protocol):
+    """Names that a process holds, each by one at a time; a name is fit for a file."""
+
+    def hold(self, name: str) -> AbstractContextManager[bool]:
+        """Whether the name is ours inside; False: another process, which lives, has it."""
+
+    def holder(self, name: str) -> str | None:
+        """Who has it, in words, perhaps dead; None: nobody."""
+
+
+class _HeldElsewhereError(Exception):
+    pass
+
+
+class FileLeases:
+    """Names as files of ``folder``, locked by the kernel: a lock ends with its process, without clock or heartbeat.
+
+    On a network folder it ends once the file server misses the host (NFS 4: 90 s).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[bool]:
+        """See `Leases`."""
+        path = self._folder / name
+        try:
+            with locked(path, "", _HeldElsewhereError) as file:
+                file.truncate(0)
+                file.write(f"process {os.getpid()} of {platform.node()}".encode())
+                file.flush()
+                try:
+                    yield True
+                finally:
+                    path.unlink(missing_ok=True)
+        except _HeldElsewhereError:
+            yield False
+
+    def holder(self, name: str) -> str | None:
+        """See `Leases`."""
+        try:
+            return (self._folder / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+
+@contextmanager
+def waiting_for(held: Leases, name: str, what: str) -> Iterator[None]:
+    """Hold ``name`` as soon as nobody else does who lives; that it is waited for is told, once a process."""
+    wait_s = 0.05
+    while True:
+        with held.hold(name) as ours:
+            if ours:
+                yield
+                return
+        _tell_wait(what, held.holder(name))
+        time.sleep(wait_s)
+        wait_s = min(2.0, 1.5 * wait_s)
+
+
+def _tell_wait(what: str, holder: str | None) -> None:
+    if holder is not None and not _told:
+        _told.append(what)
+        _log.warning("%s is being made by %s, and is waited for, as others of it are", what, holder)

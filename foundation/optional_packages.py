@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 from apportion.foundation.errors import InputError
@@ -13,6 +14,15 @@ def check_installed(packages: Iterable[str], extra: str, use: str) -> None:
     for package in packages:
         if find_spec(package) is None:
             raise InputError(f"{use} needs {package}. Install it with `pip install 'apportion[{extra}]'`.")
+
+
+@contextmanager
+def imports_of(extra: str, use: str) -> Iterator[None]:
+    """Raise InputError where the imports below lack a package of ``extra`` that ``use`` needs."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise InputError(f"{use} needs {error.name}. Install it with `pip install 'apportion[{extra}]'`.") from None
 
 
 def check_extra(package: str, extra: str, setting: str, use: str) -> None:

@@ -25,7 +25,6 @@ from apportion.pipeline.engine.provenance import (
     recording_notes,
     unfinished_curves,
 )
-from apportion.pipeline.frozen import FrozenRun, frozen_stages
 from apportion.pipeline.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -66,8 +65,11 @@ def assemble(config: Config) -> Engine:
     """Check the corpus and build the engine; raises InputError where nothing can be done."""
     intake = take_in(config)
     rated = config.model_copy(update={"rating": intake.rating})
-    stages, frozen = STAGES, FrozenRun.open(rated)
-    if frozen is not None:
+    stages, frozen = STAGES, None
+    if config.frozen is not None:
+        from apportion.pipeline.frozen import FrozenRun, frozen_stages
+
+        frozen = FrozenRun.open(rated, config.frozen)
         stages = frozen_stages(STAGES, frozen)
         rated = rated.model_copy(update={"notes": (frozen.note(intake.sessions), *rated.notes)})
     intake_rows = [

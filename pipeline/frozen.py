@@ -55,17 +55,15 @@ class FrozenRun:
     identity: str
 
     @classmethod
-    def open(cls, config: Config) -> FrozenRun | None:
-        """The run that the configuration names; None where it names none.
+    def open(cls, config: Config, folder: Path) -> FrozenRun:
+        """The run in ``folder``, for new sessions by ``config``.
 
         Raises InputError: No finished run of this version and these settings is there, or it keeps too little.
         """
-        if config.frozen is None:
-            return None
         with errors_called("frozen"):
-            if config.frozen.resolve() == config.output.resolve():
-                raise InputError(f"{config.frozen} is this run's own output. Set output to another folder.")
-            run = cls(config.frozen, read_record(config.frozen), file_digest(config.frozen / "run.json"))
+            if folder.resolve() == config.output.resolve():
+                raise InputError(f"{folder} is this run's own output. Set output to another folder.")
+            run = cls(folder, read_record(folder), file_digest(folder / "run.json"))
             run._check(config)
             return run
 

@@ -16,12 +16,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from apportion.features.media_io.media import locate
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import check_path, sync, sync_folder
 from apportion.foundation.html.page import TOKENS
 from apportion.pipeline.error_slices.run_slices import read_slices
 from apportion.viewer.data.listing import PAGE, Page, Query
-from apportion.viewer.data.recordings import recording_file
 from apportion.viewer.data.run import ServedRun, serve_run
 from apportion.viewer.data.run_location import CompanionFiles, RunPlace, beside
 from apportion.viewer.data.session import read_session
@@ -178,7 +178,7 @@ def _recordings(run: ServedRun, slug: str, folder: Path) -> int:
     copied = 0
     for number, media in enumerate(tables.session.media if tables else ()):
         try:
-            source = recording_file(run.place.corpus, media)
+            source = locate(run.place.corpus, media.path)
         except UnitError:
             continue
         target = folder / "media" / slug / str(number)

@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from apportion.commands.presets import PRESET_OPTION
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.commands.shared.session_choice import SESSIONS_OPTION, SessionChoice
 
 
 @click.command("benchmark")
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The run folder.  [default: runs/benchmark-NAME]")
+@click.argument("corpus", type=PATH)
+@click.option("--output", "-o", type=PATH, help="The run folder.  [default: runs/benchmark-NAME]")
 @click.option("--rating", help="Which rating to decompose, where the corpus has several.")
 @click.option(
     "--method", "methods", multiple=True, metavar="NAME", help="Only this method; may be given again and again."
@@ -25,7 +25,7 @@ from apportion.commands.shared.session_choice import SESSIONS_OPTION, SessionCho
 @click.option(
     "--config",
     "-c",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A configuration to take all other settings from; the methods in it that ask an LLM are compared too.",
 )
 @PRESET_OPTION

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import json_option, model_options, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.shared.progress import shown_progress
 from apportion.foundation.errors import InputError
@@ -23,7 +23,7 @@ JUDGE_OPTIONS = (
     *model_options("--judge", "the responses and their contexts", 1000, "NAME.judge.sqlite"),
     click.option(
         "--pseudonyms",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="CORPUS",
         help="Show the judge other names than those of the speakers of CORPUS, which the responses are from.",
     ),
@@ -34,16 +34,11 @@ JUDGE_OPTIONS = (
 
 
 @click.command("compare")
-@click.argument("responses", type=click.Path(path_type=Path))
-@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="The key to blind responses.")
-@click.option(
-    "--reward-model",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Judge by this reward model: the higher reward wins.",
-)
-@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Also write it to a .md or .json.")
-@click.option("--verdicts", type=click.Path(path_type=Path), metavar="FILE", help="Write every verdict (JSON Lines).")
+@click.argument("responses", type=PATH)
+@click.option("--key", type=PATH, metavar="FILE", help="The key to blind responses.")
+@click.option("--reward-model", type=PATH, metavar="FOLDER", help="Judge by this reward model: the higher reward wins.")
+@click.option("--out", "-o", type=PATH, metavar="FILE", help="Also write it to a .md or .json.")
+@click.option("--verdicts", type=PATH, metavar="FILE", help="Write every verdict (JSON Lines).")
 @click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that compute.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.commands.shared.places import beside, tell_corpus, tell_faces, write
 from apportion.commands.shared.scenario_files import SCENARIO_KINDS, import_scenarios
 
@@ -45,8 +45,8 @@ class ImportCommand(click.Command):
 
 @click.command("import", cls=ImportCommand)
 @click.argument("kind")
-@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.argument("source", metavar="SRC", type=PATH)
+@click.argument("out", metavar="CORPUS", type=PATH)
 @click.option("--option", "-o", "options", multiple=True, metavar="KEY=VALUE", help="An option of the KIND.")
 @click.option("--overwrite", is_flag=True, help="Replace a corpus that is already there.")
 @json_option()
@@ -105,7 +105,7 @@ def ask_speakers(unsure: UnsureSpeakersError, given: str | None, out: Path) -> P
 
 
 @click.command("inspect")
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @json_option("the figures")
 def inspect_command(corpus: Path, as_json: bool) -> None:
     """Count what CORPUS holds, draw its scores, and say what is missing or odd."""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.commands.shared.places import unwritable
 
 
 @click.command("export")
-@click.argument("source", metavar="RUN_OR_CONFIG", type=click.Path(path_type=Path))
+@click.argument("source", metavar="RUN_OR_CONFIG", type=PATH)
 @click.option(
     "--format",
     "kind",
@@ -27,12 +27,10 @@ from apportion.commands.shared.places import unwritable
     type=click.Choice(["verl", "openrlhf", "skyrl", "atropos", "prime-rl", "nemo-rl", "rllm"]),
     help="In place of --format: prompts and turn rewards in this trainer's columns.",
 )
-@click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The folder for the files.")
+@click.option("--out", "-o", type=PATH, required=True, help="The folder for the files.")
 @click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this session; may be given again.")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="Only this method's rewards (dataset, --for).")
-@click.option(
-    "--corpus", type=click.Path(path_type=Path), help="The run's corpus, where RUN_OR_CONFIG is a run folder."
-)
+@click.option("--corpus", type=PATH, help="The run's corpus, where RUN_OR_CONFIG is a run folder.")
 @click.option("--force", is_flag=True, help="Replace files that are there and differ.")
 @json_option(quiet=True)
 def export_command(
@@ -78,7 +76,7 @@ def export_command(
 
 @click.command("merge")
 @click.argument("policy")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=PATH)
 @click.option(
     "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where it is done."
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, option_names, with_options
 from apportion.commands.shared.places import check_place, unwritable
 from apportion.commands.shared.progress import shown_progress
 from apportion.corpus.splits.settings import SPLITS
@@ -46,7 +46,7 @@ CONTEXT_OPTIONS = (
     click.option(
         "--splits",
         "splits_file",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FILE",
         help="Which session is in which split.  [default: the run's splits.parquet beside POLICY]",
     ),
@@ -61,11 +61,9 @@ CONTEXT_OPTIONS = (
 
 @click.command("generate")
 @click.argument("policy")
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @click.option("--policy", "policies", multiple=True, metavar="POLICY", help="A further policy; may be repeated.")
-@click.option(
-    "--out", "-o", type=click.Path(path_type=Path), metavar="FILE", help="The table.  [default: responses.FORMAT here]"
-)
+@click.option("--out", "-o", type=PATH, metavar="FILE", help="The table.  [default: responses.FORMAT here]")
 @click.option(
     "--format",
     "kind",
@@ -73,7 +71,7 @@ CONTEXT_OPTIONS = (
     help="How the table is written.  [default: by --out's suffix, else parquet]",
 )
 @click.option("--best-of", multiple=True, type=int, metavar="N", help="Draw N replies, keep the best; may be repeated.")
-@click.option("--reward-model", type=click.Path(path_type=Path), metavar="FOLDER", help="By which; else the run's.")
+@click.option("--reward-model", type=PATH, metavar="FOLDER", help="By which; else the run's.")
 @click.option("--pairs", is_flag=True, help="Also write the best and the worst, as TRL's trainers read them.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the draws.")
 @click.option("--blind", is_flag=True, help="Call the policies A, B, ... anew in every context; a key file says who.")

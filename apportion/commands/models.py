@@ -9,7 +9,7 @@ import click
 
 from apportion.commands.llm_cache import cache_group
 from apportion.commands.shared.meter import Meter
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 
 
 @click.group("models")
@@ -76,7 +76,7 @@ def list_command(as_json: bool) -> None:
     "--from",
     "sources",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Install this copy instead; `mesh` takes three, each with a --from of its own.",
 )

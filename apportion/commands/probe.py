@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, option_names, with_options
 from apportion.commands.shared.places import check_place, unwritable, write
 from apportion.commands.shared.progress import shown_progress
 from apportion.foundation.errors import InputError
@@ -25,22 +25,18 @@ SETTINGS_OPTIONS = (
         type=click.Choice(["auto", "haar", "yunet", "mesh", "mediapipe"]),
         help="What finds faces.  [default: auto: mesh where it is here, else haar]",
     ),
-    click.option("--yunet-model", type=click.Path(path_type=Path), metavar="FILE", help="For --detector yunet."),
-    click.option(
-        "--landmarker-model", type=click.Path(path_type=Path), metavar="FILE", help="For --detector mediapipe."
-    ),
+    click.option("--yunet-model", type=PATH, metavar="FILE", help="For --detector yunet."),
+    click.option("--landmarker-model", type=PATH, metavar="FILE", help="For --detector mediapipe."),
     click.option("--emotion-model", metavar="FILE", help="ONNX file of the eight emotions, or `auto` or `none`."),
 )
 
 
 @click.command("probe")
-@click.argument("media", type=click.Path(path_type=Path))
+@click.argument("media", type=PATH)
 @click.option("--start", "start_s", type=float, default=0.0, metavar="S", help="Report from this second on.")
 @click.option("--end", "end_s", type=float, metavar="S", help="Report up to this second.  [default: the file's end]")
 @json_option("the figures", quiet=True, more="; a picture only with --png")
-@click.option(
-    "--png", type=click.Path(path_type=Path), metavar="FILE", help="The picture.  [default: NAME.probe.png here]"
-)
+@click.option("--png", type=PATH, metavar="FILE", help="The picture.  [default: NAME.probe.png here]")
 @click.option(
     "--channel",
     "channels",
@@ -48,7 +44,7 @@ SETTINGS_OPTIONS = (
     metavar="CHANNEL",
     help="L, R or a number from 0 (sound), left or right (half of the picture); one of each may be given.",
 )
-@click.option("--config", type=click.Path(path_type=Path), help="Take [features] of this configuration.")
+@click.option("--config", type=PATH, help="Take [features] of this configuration.")
 @partial(with_options, SETTINGS_OPTIONS)
 def probe_command(
     media: Path,

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from apportion.commands.presets import preset_given
 from apportion.commands.shared.aligning import ALIGN_OPTIONS, aligned_as_asked
-from apportion.commands.shared.options import with_options
+from apportion.commands.shared.options import PATH, with_options
 from apportion.commands.shared.running import run, with_llm_options, with_run_options
 from apportion.commands.shared.session_choice import SessionChoice
 from apportion.foundation.errors import InputError
@@ -63,7 +63,7 @@ def _executor(context: click.Context, parameter: click.Parameter, given: str | N
 
 
 @click.command("run")
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=PATH)
 @ONLY_OPTION
 @partial(with_options, CHOICE_OPTIONS)
 @click.option("--executor", metavar="WHERE", callback=_executor, help="local, dask, dask://HOST:PORT or slurm.")
@@ -97,7 +97,7 @@ def run_command(
 
 
 @click.command("demo")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The run folder.  [default: runs/demo]")
+@click.option("--output", "-o", type=PATH, help="The run folder.  [default: runs/demo]")
 @partial(with_options, CHOICE_OPTIONS)
 @with_run_options
 def demo_command(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import json_option, option_names
+from apportion.commands.shared.options import PATH, json_option, option_names
 from apportion.commands.shared.places import check_place, unwritable
 from apportion.commands.shared.progress import shown_progress
 from apportion.commands.shared.score_notes import left_out, unlike_lines
@@ -24,15 +24,10 @@ SUFFIXES = (".parquet", ".jsonl")
 
 
 @click.command("score")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
+@click.argument("corpus", type=PATH)
 @click.option(
-    "--out",
-    "-o",
-    type=click.Path(path_type=Path),
-    default=Path("scores.parquet"),
-    show_default=True,
-    help="The table: .parquet or .jsonl.",
+    "--out", "-o", type=PATH, default=Path("scores.parquet"), show_default=True, help="The table: .parquet or .jsonl."
 )
 @click.option("--rating", metavar="NAME", help="Only episodes of this rating.  [default: all]")
 @click.option(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from apportion.commands.corpus import ask_speakers, pairs_of
+from apportion.commands.shared.options import PATH
 from apportion.commands.shared.places import write
 from apportion.commands.shared.start_choices import CONFIG, TABLES, Wishes, configuration
 from apportion.commands.shared.start_told import facts, rewards_made, shown, told
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command("start")
-@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="The folder to write.  [default: ./NAME-apportion]")
+@click.argument("source", metavar="FILE|FOLDER", type=PATH)
+@click.option("--out", type=PATH, help="The folder to write.  [default: ./NAME-apportion]")
 @click.option(
     "--option", "-o", "options", multiple=True, metavar="KEY=VALUE", help="As of `apportion import`: -o score=csat."
 )

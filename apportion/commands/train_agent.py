@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from apportion.commands.shared.meter import Meter
-from apportion.commands.shared.options import option_names
+from apportion.commands.shared.options import PATH, option_names
 from apportion.commands.world.deduction import RULES
 from apportion.commands.world.playing import COUNT, SEED
 
 
 @click.command("negotiator")
-@click.argument("config", metavar="CONFIG", type=click.Path(path_type=Path))
+@click.argument("config", metavar="CONFIG", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and no progress.")
 def train_negotiation_command(config: Path, as_json: bool) -> None:
     """Train negotiators as the TOML file CONFIG says: by dialogues, by reward, or by targeted acquisition.

@@ -10,23 +10,14 @@ from typing import Any
 import click
 
 from apportion.commands.shared.meter import Meter
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.foundation.errors import InputError
 
 
 def _trained_model(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The argument, and the options of both: where the model is written, and JSON."""
-    place = click.option(
-        "--output",
-        "-o",
-        type=click.Path(path_type=Path),
-        default=Path(f"{name}-model"),
-        show_default=True,
-        help="Folder.",
-    )
-    return lambda command: click.argument("folder", type=click.Path(path_type=Path))(
-        place(json_option(quiet=True)(command))
-    )
+    place = click.option("--output", "-o", type=PATH, default=Path(f"{name}-model"), show_default=True, help="Folder.")
+    return lambda command: click.argument("folder", type=PATH)(place(json_option(quiet=True)(command)))
 
 
 @click.command("intensity")
@@ -63,7 +54,7 @@ def intensity_command(folder: Path, output: Path, as_json: bool) -> None:
 @_trained_model("measurer")
 @click.option("--steps", type=click.IntRange(min=1), default=600, show_default=True, help="How long it learns.")
 @click.option("--tokens", type=click.IntRange(128), default=512, show_default=True, help="The longest text it reads.")
-@click.option("--sessions", type=click.Path(path_type=Path), help="Only those whose ids this file lists.")
+@click.option("--sessions", type=PATH, help="Only those whose ids this file lists.")
 def measurer_command(folder: Path, output: Path, as_json: bool, steps: int, tokens: int, sessions: Path | None) -> None:
     """Train a small language model on the dialogues of the corpus FOLDER, for the method influence.
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.files.stored_rows import parts
+from apportion.corpus.files.tablefile import parts
 from apportion.corpus.issue import Severity, ValidationIssue
 from apportion.corpus.schema import BACKGROUNDS, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS

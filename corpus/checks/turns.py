@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from apportion.corpus.checks.rows import duplicates, issues, not_numbers, nulls, once, rows_where, unknown_sessions
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.files.stored_rows import StoredRows, parts
+from apportion.corpus.files.stored_rows import StoredRows
+from apportion.corpus.files.tablefile import parts
 from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.languages.names import read_language
 from apportion.corpus.schema import SESSIONS, UTTERANCES

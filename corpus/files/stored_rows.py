@@ -13,13 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from apportion.corpus.files.tablefile import as_declared, check_columns, check_unpacked, readable, sort_rows
+from apportion.corpus.files.tablefile import AGAIN, as_declared, check_columns, check_unpacked, readable, sort_rows
 from apportion.corpus.schema import TableSchema
 from apportion.foundation.errors import InputError
 
 KEPT_GROUPS = 2
 """Row groups in memory at a time: sessions are asked for in order, and one may end in the next group."""
-AGAIN = "It may be truncated: write it again."
 
 
 class StoredRows:
@@ -47,13 +46,10 @@ class StoredRows:
 
     @classmethod
     def of(cls, path: Path, schema: TableSchema) -> StoredRows | None:
-        """The rows of a file that has several row groups, each session's together; None of any other.
+        """The rows of a file with each session's together; None of any other.
 
         Raises ``InputError``: the file cannot be read, is damaged, lacks a column, or has a row without a session.
         """
-        with readable(path, AGAIN), pa.OSFile(str(path)) as file:
-            if pq.ParquetFile(file).num_row_groups < 2:
-                return None
         rows = cls(path, schema)
         return rows if 0 < len(rows._places) == len(rows.ids) else None
 
@@ -120,8 +116,3 @@ class StoredRows:
     def is_sorted(self) -> bool:
         """Whether sessions come in the order of their ids."""
         return all(one < other for one, other in pairwise(self.ids))
-
-
-def parts(rows: pa.Table | StoredRows) -> Iterator[tuple[int, pa.Table]]:
-    """(place of its first row, rows) of whole sessions; a table in memory is one part."""
-    return rows.parts() if isinstance(rows, StoredRows) else iter([(0, rows)])

@@ -24,6 +24,7 @@ MOST_ROWS_A_BYTE, FREE_ROWS = 1, 1_000_000
 """Rows of a Parquet file for one byte of it, once there are more than ``FREE_ROWS``: a row with words takes tens."""
 MOST_RATIO, FREE_BYTES = 100, 64 << 20
 """Bytes in memory for one byte of a Parquet file, once they are more than ``FREE_BYTES``."""
+AGAIN = "It may be truncated: write it again."
 _ROWS = 512
 """That are looked at at a time."""
 _TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
@@ -77,6 +78,17 @@ def readable(path: Path, again: str) -> Iterator[None]:
         raise InputError(f"{path}: no permission to read it. Check its owner and mode.") from None
     except (pa.ArrowException, OSError, ValueError) as error:  # The last: names that are not UTF-8.
         raise InputError(f"{path}: not a readable Parquet file ({_first_line(error)}). {again}") from None
+
+
+def row_groups(path: Path) -> int:
+    """How many row groups a Parquet file has; raises ``InputError``: it cannot be read."""
+    with readable(path, AGAIN), pa.OSFile(str(path)) as file:
+        return int(pq.ParquetFile(file).num_row_groups)
+
+
+def parts(rows: Any) -> Iterator[tuple[int, pa.Table]]:
+    """(place of its first row, rows) of whole sessions of a table, which is one part in memory, or of `StoredRows`."""
+    return iter([(0, rows)]) if isinstance(rows, pa.Table) else rows.parts()
 
 
 def check_unpacked(file: pa.NativeFile, path: Path, columns: Sequence[str] | None = None) -> pq.ParquetFile:

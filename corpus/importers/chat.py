@@ -86,7 +86,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     check_options("chat", options, OPTIONS)
     log = ImportLog(options, scale_option("chat", options))
     paths = chat_files(src)
-    large = data_set(src, paths, options, log.scale)
+    are_parquet = all(path.suffix.lower() == ".parquet" for path in paths)
+    large = data_set(src, paths, options, log.scale) if are_parquet else None
     files = [(path, *read_items(path)) for path in paths] if large is None else []
     log.stems.update(stem(path) for path, _, _ in files)
     if large is not None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from apportion.corpus.builder import CorpusBuild
-from apportion.corpus.files.stored_rows import parts
+from apportion.corpus.files.tablefile import parts
 from apportion.corpus.languages.identifier import spoken_in
 from apportion.corpus.languages.names import codes, in_words, read_language
 from apportion.corpus.session import Session

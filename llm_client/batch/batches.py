@@ -31,7 +31,7 @@ from apportion.llm_client.batch.service import (
 )
 from apportion.llm_client.cache.cache import CachedReply, ReplyCache, ServedModels
 from apportion.llm_client.cache.database import Place
-from apportion.llm_client.cache.held import leases_of
+from apportion.llm_client.cache.server_leases import leases_of
 from apportion.llm_client.cost.prices import Price, find_price
 from apportion.llm_client.cost.spending_limit import Budget
 from apportion.llm_client.errors import LostBatchError, RequestError, SetupError

@@ -11,7 +11,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from pathlib import Path
 
+from apportion.foundation.files import FileLeases, Leases
 from apportion.llm_client.cache import leases
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.errors import LLMError
@@ -67,3 +69,8 @@ def on_server(url: str) -> ServerLeases:
     made = ServerLeases(ReplyCache(url))
     atexit.register(made.close)
     return made
+
+
+def leases_of(ledger: Path | str, folder: Path) -> Leases:
+    """The leases of all who share ``ledger`` where it is a server's, else of those who share ``folder``."""
+    return on_server(ledger) if isinstance(ledger, str) else FileLeases(folder)

@@ -18,10 +18,9 @@ from apportion.corpus.annotators import is_computed
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Session
 from apportion.foundation.errors import ApportionError, InputError, StoppedError, UnitError
-from apportion.foundation.files import canonical_json, digest, write_atomically
+from apportion.foundation.files import FileLeases, Leases, canonical_json, digest, waiting_for, write_atomically
 from apportion.foundation.progress import Progress
 from apportion.foundation.truncate import listed
-from apportion.llm_client.cache.held import Leases, leases_of, waiting_for
 from apportion.pipeline.config import Config
 from apportion.pipeline.engine.plan import Plan
 from apportion.pipeline.engine.progress import FOLDER, URL, Activity
@@ -94,7 +93,11 @@ class Engine:
     @cached_property
     def leases(self) -> Leases:
         """Who makes which unit."""
-        return leases_of(self.config.llm_cache, self.config.store / "leases")
+        if not isinstance(self.config.llm_cache, str):
+            return FileLeases(self.config.store / "leases")
+        from apportion.llm_client.cache.server_leases import on_server
+
+        return on_server(self.config.llm_cache)
 
     @property
     def settings(self) -> str:

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from apportion.corpus.schema import QUARANTINE
-from apportion.foundation.files import file_digest, place_folder, remove_leftovers, write_atomically
-from apportion.llm_client.cache.held import waiting_for
+from apportion.foundation.files import file_digest, place_folder, remove_leftovers, waiting_for, write_atomically
 from apportion.pipeline.config import shown_config
 from apportion.pipeline.engine.engine import Engine
 from apportion.pipeline.engine.provenance import package_versions, quarantine_rows

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from apportion.corpus.session import Background, Episode, Rating, Turn
 from apportion.foundation.errors import ApportionError
 from apportion.foundation.files import write_atomically
+from apportion.llm_client.cache.database import ledger_place
 from apportion.rlhf.settings import AlignSettings
 from apportion.rlhf.training.job import Asking, Job, Member
 
@@ -102,8 +103,9 @@ def _plain(value: Path | float | None) -> str | float | None:
 
 
 def _asking(row: dict[str, Any]) -> Asking:
-    files = {name: value and Path(value) for name, value in row.items() if name != "budget_usd"}
-    return Asking(**files, budget_usd=row["budget_usd"])
+    files: dict[str, Any] = {name: value and Path(value) for name, value in row.items() if name != "budget_usd"}
+    cache = row["cache"] and ledger_place(row["cache"])
+    return Asking(**files | {"cache": cache}, budget_usd=row["budget_usd"])
 
 
 def _episode(row: dict[str, Any]) -> Episode:

@@ -143,7 +143,7 @@ def refiner_reward(
     return StackelbergReward({one.name: counted(one, settings.k) for one in instances}, measurer, settings)
 
 
-def load_scorer(settings: MeasurerSettings, cache: Path | None = None) -> LogprobScorer:
+def load_scorer(settings: MeasurerSettings, cache: Path | str | None = None) -> LogprobScorer:
     """The Measurer: loaded, or asked at its server, whose answers are kept in ``cache``."""
     if settings.server is None:
         from apportion.decompose.influence.local_scorer import load_measurer

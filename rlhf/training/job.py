@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 class Asking:
     """How what asks a language model is lent it: where replies are kept or come from, and what they may cost.
 
-    ``cache``, ``recorded``, ``record`` and ``prices`` are files as `apportion.llm_client.session.LLMSession` takes
-    them, ``budget_usd`` the US dollars that everything ever paid into ``cache`` may not pass. Without a cache a killed
-    training cannot go on to the same policy, since a server may say something else the next time.
+    ``cache`` (or a server's ledger), ``recorded``, ``record`` and ``prices`` are files as
+    `apportion.llm_client.session.LLMSession` takes them, ``budget_usd`` the US dollars that everything ever paid into
+    ``cache`` may not pass. Without a cache a killed training cannot go on to the same policy, since a server may say
+    something else the next time.
     """
 
-    cache: Path | None = None
+    cache: Path | str | None = None
     recorded: Path | None = None
     record: Path | None = None
     prices: Path | None = None

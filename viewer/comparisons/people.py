@@ -151,17 +151,14 @@ def most_apart(found: Against) -> Sequence[Point]:
 
 def apart_row(point: Point, named: Named) -> dict[str, Any]:
     """A turn of `most_apart` as it is shown."""
-    text = clean(" ".join(named.texts.get(point.turn, "").split()), 160)
-    place = named.places.get(point.key[1:], 0)
-    value, label = signed(point.value), plain(point.label)
     return {
         "session_id": clean(point.session_id, 120),
         "slug": named.slug,
-        "place": place,
+        "place": named.places.get(point.key[1:], 0),
         "turn": point.turn,
-        "said": text,
-        "value": value,
-        "label": label,
+        "said": clean(" ".join(named.texts.get(point.turn, "").split()), 160),
+        "value": signed(point.value),
+        "label": plain(point.label),
     }
 
 

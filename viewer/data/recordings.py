@@ -28,13 +28,6 @@ PEAKS_HZ, MOST_PEAKS = 20, 16_000
 KEPT = 32
 
 
-def recording_file(corpus: Path, media: Media) -> Path:
-    """Where a recording lies: a file inside the corpus folder. Raises UnitError: it is missing, an address, or leads
-    outside the corpus (absolute, ``..`` or a link): see `locate`.
-    """
-    return locate(corpus, media.path)
-
-
 def content_type(path: Path) -> str:
     """What a browser is told that the file is."""
     return TYPES.get(path.suffix.lower(), UNKNOWN)
@@ -59,7 +52,7 @@ class PeakReader:
         """The peaks of a recording, None where it has no sound. Raises UnitError: it cannot be found, opened or
         decoded.
         """
-        path = recording_file(corpus, media)
+        path = locate(corpus, media.path)
         status = path.stat()
         key = (str(path), status.st_size, status.st_mtime_ns, media.channel)
         with self._lock:

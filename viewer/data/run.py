@@ -82,15 +82,6 @@ def serve_run(place: RunPlace) -> ServedRun:
 def _maker(place: RunPlace, path: Path) -> subprocess.Popen[bytes]:
     # -P: `-m` alone would import whatever lies in the folder that this was started in.
     # -W: nobody reads what it says before it ends, and a pipe holds little.
-    command = [
-        sys.executable,
-        "-P",
-        "-W",
-        "ignore",
-        "-m",
-        "apportion.viewer.data.build",
-        str(place.folder),
-        str(place.corpus),
-        str(path),
-    ]
+    module = ("-P", "-W", "ignore", "-m", "apportion.viewer.data.build")
+    command = [sys.executable, *module, str(place.folder), str(place.corpus), str(path)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

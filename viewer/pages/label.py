@@ -17,13 +17,13 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
 from apportion.viewer.data.run import ServedRun
-from apportion.viewer.data.session import SessionTables, read_session
+from apportion.viewer.data.session import SessionTables
 from apportion.viewer.labels.label import SCALES, Label, Question, check_annotator, question_on, said_digest
 from apportion.viewer.labels.label_store import Labels, Overlay
 from apportion.viewer.pages.forms import form_token, read_form
 from apportion.viewer.pages.links import Links
 from apportion.viewer.pages.render import page, render
-from apportion.viewer.pages.session import screen
+from apportion.viewer.pages.session import screen, session_of
 from apportion.viewer.views.label_trust import what_labels_say
 from apportion.viewer.views.label_view import (
     label_session,
@@ -72,7 +72,7 @@ def session_html(run: ServedRun, links: Links, overlay: Overlay, token: str, ask
     """One session to label, and that its rewards are seen where they are shown. Raises HTTPException: 404: no such
     session or question; 422: nobody of that name can be noted to have seen the rewards.
     """
-    tables = _session(run, slug)
+    tables = session_of(run, slug)
     if asked.shown:
         try:
             overlay.see(tables.session.session_id, asked.who)
@@ -149,7 +149,7 @@ async def save(request: Request, slug: str) -> Response:
     except InputError as error:
         raise HTTPException(422, str(error)) from None
     labels = overlay.labels()
-    done = label_session(_session(run, slug), labels, label.annotator, label.name, shown=False)
+    done = label_session(session_of(run, slug), labels, label.annotator, label.name, shown=False)
     said = await run_in_threadpool(_tell, request, labels, label.name) if done.labelled == done.target_turns else []
     if "application/json" in request.headers.get("accept", ""):
         answer = {"saved": True, "labelled": done.labelled, "lines": labels.lines}
@@ -178,13 +178,6 @@ def _teaching(request: Request) -> bool:
     return bool(request.app.state.beside.teaching)
 
 
-def _session(run: ServedRun, slug: str) -> SessionTables:
-    tables = read_session(run.index, slug)
-    if tables is None:
-        raise HTTPException(404, "This run has no such session.")
-    return tables
-
-
 def _question(labels: Labels, name: str) -> Question:
     if name not in labels.questions:
         raise HTTPException(404, "Nothing is asked by that name. Begin on the page Label.")
@@ -202,7 +195,7 @@ def _new_question(fields: Mapping[str, str]) -> Question:
 
 
 def _label(run: ServedRun, overlay: Overlay, slug: str, fields: Mapping[str, str]) -> Label:
-    tables, labels = _session(run, slug), overlay.labels()
+    tables, labels = session_of(run, slug), overlay.labels()
     question, who = _question(labels, fields.get("ask", "")), check_annotator(fields.get("who", ""))
     turn = _turn(tables, fields.get("turn", ""))
     given = fields.get("value", "")

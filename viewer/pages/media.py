@@ -11,8 +11,9 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, Response
 
 from apportion.corpus.session import Media
+from apportion.features.media_io.media import locate
 from apportion.foundation.errors import UnitError
-from apportion.viewer.data.recordings import content_type, recording_file, sound_of
+from apportion.viewer.data.recordings import content_type, sound_of
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.pages.session import session_of
 from apportion.viewer.views.session.people import PLAYED
@@ -46,6 +47,6 @@ def _recording(request: Request, slug: str, number: int) -> tuple[Path, Media]:
     if media is None or media.kind not in PLAYED:
         raise HTTPException(404, "This session has no such recording.")
     try:
-        return recording_file(run.place.corpus, media), media
+        return locate(run.place.corpus, media.path), media
     except UnitError as error:
         raise HTTPException(404, str(error)) from None

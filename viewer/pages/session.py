@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
+from apportion.features.media_io.media import locate
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.html.text import clean
 from apportion.pipeline.results.run_folder import session_file_name
-from apportion.viewer.data.recordings import recording_file, sound_of
+from apportion.viewer.data.recordings import sound_of
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.data.session import SessionTables, read_session, with_labels
 from apportion.viewer.labels.label_store import Overlay
@@ -127,7 +128,7 @@ def screen(run: ServedRun, links: Links, slug: str, tables: SessionTables, playe
         return Screen(player, problem="recordings are not in this copy")
     media = tables.session.media[player.number]
     try:
-        recording_file(run.place.corpus, media)
+        locate(run.place.corpus, media.path)
     except UnitError as error:
         return Screen(player, problem=clean(str(error), PROBLEM))
     if not links.bundled:

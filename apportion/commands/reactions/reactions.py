@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from apportion.commands.shared.meter import Meter
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.commands.shared.places import check_place
 from apportion.commands.shared.stopped import Stopped
 
 
 @click.command("reactions")
-@click.argument("corpora", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CORPUS...")
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A file .safetensors.")
+@click.argument("corpora", nargs=-1, required=True, type=PATH, metavar="CORPUS...")
+@click.option("--out", required=True, type=PATH, metavar="FILE", help="A file .safetensors.")
 @click.option("--rating", "ratings", multiple=True, metavar="NAME", help="Of corpora with several ratings; repeatable.")
 @click.option("--name", metavar="NAME", help="What the model is called wherever it shows.  [default: FILE's name]")
 @click.option("--licence", metavar="TEXT", help="Its licence, for the card.  [default: that of the corpora]")

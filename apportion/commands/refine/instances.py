@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from apportion.commands.shared.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
+from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import check_place
 from apportion.commands.shared.progress import shown_progress
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from apportion.rlhf.stackelberg.instances.instance import Instance
     from apportion.rlhf.stackelberg.instances.sources import Turns
 
-_PATH = click.Path(path_type=Path)
 MODEL_OPTIONS = (
     *model_options("--model", "what leaders know of their games", 1500, "TURNS.sqlite beside TURNS.jsonl"),
     click.option("--temperature", type=float, default=1.0, show_default=True, help="Of the language model."),
@@ -28,15 +27,15 @@ MODEL_OPTIONS = (
 
 
 @click.command("refiner-data")
-@click.argument("sources", metavar="CORPUS...", type=_PATH, nargs=-1, required=True)
-@click.option("--out", "-o", type=_PATH, metavar="TURNS.jsonl", required=True, help="The file that is written.")
+@click.argument("sources", metavar="CORPUS...", type=PATH, nargs=-1, required=True)
+@click.option("--out", "-o", type=PATH, metavar="TURNS.jsonl", required=True, help="The file that is written.")
 @click.option("--count", type=click.IntRange(1), default=4000, show_default=True, help="Turns of each game, drawn.")
 @click.option("--games", type=click.IntRange(1), metavar="N", help="Sessions of each corpus, drawn.  [default: all]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of both draws.")
 @click.option("-k", type=click.IntRange(1), default=3, show_default=True, help="Desired answers, and undesired ones.")
 @click.option("--apart", is_flag=True, help="Ask K times for one of each (Appendix C), not once for all (Figure 6).")
 @click.option("--ask-base", is_flag=True, help="Ask for what the leaders say, too, in place of the corpus' words.")
-@click.option("--intents", type=_PATH, metavar="FILE.jsonl", help="Write them for the method `influence`, too.")
+@click.option("--intents", type=PATH, metavar="FILE.jsonl", help="Write them for the method `influence`, too.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @json_option()
 def instances_command(

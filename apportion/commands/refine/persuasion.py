@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import json_option, model_options, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.progress import shown_progress
 
-_PATH = click.Path(path_type=Path)
 MODEL_OPTIONS = (
     *model_options("--model", "what followers know of their games", 400, "persuasion.sqlite in REFINER"),
     click.option("--temperature", type=float, default=1.0, show_default=True, help="Of the language model."),
@@ -19,8 +18,8 @@ MODEL_OPTIONS = (
 
 
 @click.command("refiner-eval")
-@click.argument("refiner", metavar="REFINER", type=_PATH)
-@click.option("--turns", type=_PATH, metavar="TURNS.jsonl", help="[default: the held-out turns of REFINER]")
+@click.argument("refiner", metavar="REFINER", type=PATH)
+@click.option("--turns", type=PATH, metavar="TURNS.jsonl", help="[default: the held-out turns of REFINER]")
 @click.option("--follower", metavar="MODEL", help="Who answers: a model of this machine, by name or folder.")
 @click.option(
     "--embedding", default="minilm", show_default=True, metavar="MODEL", help="Of this machine; or MODEL@URL."

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from apportion.commands.shared.meter import Meter
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 
 
 @click.command("refiner")
-@click.argument("config", metavar="CONFIG", type=click.Path(path_type=Path))
+@click.argument("config", metavar="CONFIG", type=PATH)
 @json_option(quiet=True)
 def refiner_command(config: Path, as_json: bool) -> None:
     """Train a Refiner as the TOML file CONFIG says; `instances` is the one key that it needs.

@@ -44,10 +44,7 @@ KEYS = (
 def aligned_as_asked(config: Config, options: dict[str, Any]) -> tuple[Config, dict[str, Any]]:
     """``config`` with what of ``options`` goes before its keys, which are taken out of them; and what was given.
 
-    Raises
-    ------
-    InputError
-        See `Config.with_algorithm` and `Config.with_align`.
+    Raises InputError: See `Config.with_algorithm` and `Config.with_align`.
     """
     asked = {key: options.pop(key) for key in KEYS}
     given = {key: value for key, value in asked.items() if value is not None}

@@ -14,6 +14,8 @@ from click.shell_completion import CompletionItem
 from apportion.foundation.lazy import named
 
 _Command = TypeVar("_Command", bound=Callable[..., Any] | click.Command)
+PATH = click.Path(path_type=Path)
+"""The type of an argument or option that names a place on the disk."""
 
 
 def with_options(options: Sequence[Any], command: Any) -> Any:
@@ -77,7 +79,6 @@ def model_options(flag: str, texts: str, max_tokens: int, cache: str, *also: str
     ``flag`` names the model (and so does each of ``also``), ``texts`` is what consent lets be sent, ``cache`` where
     replies are kept by default.
     """
-    path = click.Path(path_type=Path)
     server = "Its server, e.g. http://localhost:8000/v1.  [default: OpenAI's]"
     proxy = "The proxy on the way to HOST, e.g. http://proxy:3128; or `direct`."
     login = "The environment variable with the proxy's USER:PASSWORD."
@@ -96,10 +97,10 @@ def model_options(flag: str, texts: str, max_tokens: int, cache: str, *also: str
         click.option("--extra-body", type=JSONObject(), metavar="JSON", help="What else its server takes."),
         click.option("--concurrency", type=int, default=16, show_default=True, help="Requests under way at once."),
         click.option("--budget", type=float, metavar="USD", help=budget),
-        click.option("--prices", type=path, metavar="FILE", help="A price table (TOML)."),
-        click.option("--cache", type=path, metavar="FILE", help=f"Kept replies.  [default: {cache}]"),
-        click.option("--recorded", type=path, metavar="FILE", help="Recorded replies instead of a server."),
-        click.option("--record", type=path, metavar="FILE", help="Write the replies to FILE."),
+        click.option("--prices", type=PATH, metavar="FILE", help="A price table (TOML)."),
+        click.option("--cache", type=PATH, metavar="FILE", help=f"Kept replies.  [default: {cache}]"),
+        click.option("--recorded", type=PATH, metavar="FILE", help="Recorded replies instead of a server."),
+        click.option("--record", type=PATH, metavar="FILE", help="Write the replies to FILE."),
     )
 
 

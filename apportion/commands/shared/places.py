@@ -23,23 +23,12 @@ def check_place(
 ) -> None:
     """Find out before hours are spent whether a file can be written to ``path``.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    option : str
-        The option that names it, for errors.
-    suffixes : sequence of str
-        What its name has to end in; a single one in capitals, too. None given: whatever it is.
-    force : bool
-        Whether a file that is there may be replaced.
-    make_folder : bool
-        Whether its folder is made where it is missing.
+    ``option``: The option that names it, for errors. ``suffixes``: What its name has to end in; a single one in
+    capitals, too. None given: whatever it is. ``force``: Whether a file that is there may be replaced.
+    ``make_folder``: Whether its folder is made where it is missing.
 
-    Raises
-    ------
-    InputError
-        Another suffix, a file that is there, a folder of that name, or a place that the system does not let us write.
+    Raises InputError: Another suffix, a file that is there, a folder of that name, or a place that the system does not
+    let us write.
     """
     if suffixes:
         _check_suffix(path, option, suffixes)

@@ -21,15 +21,12 @@ def unlike_lines(told: dict[str, Any] | None) -> list[str]:
         return []
     share = told["flagged"] / told["turns"]
     reasons = ", ".join(f"{count:,} by {reason}" for reason, count in told["by"].items())
-    sessions = counted([f"{name} {part:.0%}" for name, part in _most_first(told["sessions"])], "session", 5)
+    most_first = sorted(told["sessions"].items(), key=lambda item: (-item[1], item[0]))
+    sessions = counted([f"{name} {part:.0%}" for name, part in most_first], "session", 5)
     many = f"{told['flagged']:,} of {told['turns']:,} turns ({share:.1%}) are unlike what taught this model: {reasons}"
     if share > WARN_ABOVE:
         return [f"warning: {many}; in {sessions}. Do not rely on these scores: train a model on dialogues like these."]
     return [f"note: {many}; in {sessions}; the column `rationale` says which"]
-
-
-def _most_first(shares: dict[str, float]) -> list[tuple[str, float]]:
-    return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
 
 
 def left_out(scores: CorpusScores) -> list[str]:

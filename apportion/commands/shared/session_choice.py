@@ -29,10 +29,7 @@ class SessionChoice:
     def of_audit(self) -> SessionChoice:
         """The choice where a whole number is so many sessions, not an id.
 
-        Raises
-        ------
-        InputError
-            The number 0.
+        Raises InputError: The number 0.
         """
         if not self.text.isdecimal() or self.ids != (self.text,):
             return self

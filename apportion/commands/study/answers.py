@@ -24,10 +24,8 @@ database_option = click.option(
 def open_store(folder: Path, database: str | None) -> Store:
     """The study of a folder with its answers.
 
-    Raises
-    ------
-    InputError
-        No such study; a database that cannot be opened, or has other answers; SQLAlchemy is not installed.
+    Raises InputError: No such study; a database that cannot be opened, or has other answers; no SQLAlchemy is
+    installed.
     """
     try:
         from apportion.study.store.store import Store

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.shared.options import option_names
+from apportion.commands.shared.options import PATH, option_names
 from apportion.commands.shared.progress import shown_progress
 from apportion.foundation.errors import InputError
+from apportion.foundation.optional_packages import imports_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 
 @click.command("demo")
-@click.argument("out", type=click.Path(path_type=Path), default=Path("runs/demo-study"))
+@click.argument("out", type=PATH, default=Path("runs/demo-study"))
 @click.option(
     "--run",
     "finished",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("runs/demo"),
     show_default=True,
     help="The folder that `apportion demo` wrote.",
@@ -43,12 +44,8 @@ def demo_command(out: Path, finished: Path, criteria: str, contexts: int, serve:
     """
     if port is not None and not serve:
         raise InputError("--port: it is that of the pages with --serve. Give both, or neither.")
-    try:
+    with imports_of("study", "`apportion study demo`"):
         from apportion.viewer.study.simulated_browser import visited
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"`apportion study demo` needs {error.name}. Install it with `pip install 'apportion[study]'`."
-        ) from None
     from apportion.study.demo import make_demo, planted, report_demo, simulated_names
     from apportion.study.design.create import check_free
 

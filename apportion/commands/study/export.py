@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.shared.options import PATH
 from apportion.commands.study.answers import database_option
 from apportion.foundation.errors import InputError
 
@@ -14,12 +15,10 @@ KINDS = ("answers", "mturk", "label-studio", "turn-labels")
 
 
 @click.command("export")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("study", type=PATH)
+@click.argument("out", type=PATH)
 @click.option("--as", "kind", type=click.Choice(KINDS), default="answers", show_default=True)
-@click.option(
-    "--corpus", type=click.Path(path_type=Path), help="For turn-labels: the corpus that the dialogues are of."
-)
+@click.option("--corpus", type=PATH, help="For turn-labels: the corpus that the dialogues are of.")
 @database_option
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 def export_command(study: Path, out: Path, kind: str, corpus: Path | None, database: str | None, force: bool) -> None:
@@ -44,8 +43,8 @@ def export_command(study: Path, out: Path, kind: str, corpus: Path | None, datab
 
 
 @click.command("import")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("study", type=PATH)
+@click.argument("source", type=PATH)
 @database_option
 def import_command(study: Path, source: Path, database: str | None) -> None:
     """Bring answers to STUDY that were given elsewhere.

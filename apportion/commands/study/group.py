@@ -24,14 +24,7 @@ def study_group() -> None:
 
 
 for _command in (
-    power_command,
-    init_command,
-    links_command,
-    serve_command,
-    judge_command,
-    report_command,
-    export_command,
-    import_command,
-    demo_command,
-):
+    power_command, init_command, links_command, serve_command, judge_command, report_command, export_command,
+    import_command, demo_command,
+):  # fmt: skip
     study_group.add_command(_command)

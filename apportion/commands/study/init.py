@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from apportion.commands.shared.options import PATH
 from apportion.foundation.errors import InputError
 
 GUESSED = 2**40
@@ -16,13 +17,11 @@ GUESSED = 2**40
 
 
 @click.command("init")
-@click.argument("paths", nargs=-1, required=True, metavar="[SOURCE] STUDY", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="[SOURCE] STUDY", type=PATH)
 @click.option(
     "--criteria", metavar="NAME_OR_FILE", help="geli, pairs, turns, savoir, negotiation, or a TOML file of your own."
 )
-@click.option(
-    "--from", "earlier", type=click.Path(path_type=Path), metavar="STUDY", help="Make a study's next version."
-)
+@click.option("--from", "earlier", type=PATH, metavar="STUDY", help="Make a study's next version.")
 @click.option("--title", help="What annotators see first.  [default: that of the criteria]")
 @click.option("--base", metavar="POLICY", help="The policy that the others are compared to.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of orders and letters.  [default: drawn]")

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
+from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.progress import shown_progress
 
 
 @click.command("judge")
-@click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
+@click.argument("study", type=PATH, metavar="STUDY")
 @json_option()
 def judge_command(study: Path, as_json: bool, preview: int | None, dry_run: bool, **model: Any) -> None:
     """Let a language model answer STUDY: every item that counts, its responses in one order and in the other.

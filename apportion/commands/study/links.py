@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.shared.options import PATH
 from apportion.commands.study.answers import database_option, open_store
 
 
 @click.command("links")
-@click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
+@click.argument("study", type=PATH, metavar="STUDY")
 @click.option("--annotators", type=click.IntRange(1, 10_000), required=True, help="How many links to make.")
 @click.option("--address", default="http://127.0.0.1:8617", show_default=True, help="Where the pages are served.")
 @database_option

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.foundation.errors import InputError
 
 
 @click.command("power")
-@click.argument("study", required=False, metavar="[STUDY]", type=click.Path(path_type=Path))
+@click.argument("study", required=False, metavar="[STUDY]", type=PATH)
 @click.option("--items", type=click.IntRange(2, 100_000), help="Items that count.  [default: STUDY's, else 100]")
 @click.option("--annotators-per-item", "per_item", type=click.IntRange(1, 1_000), help="[default: STUDY's, else 3]")
 @click.option("--annotators", type=click.IntRange(2, 100_000), help="[default: as many as STUDY's items need, else 30]")
@@ -28,7 +28,7 @@ from apportion.foundation.errors import InputError
 @click.option("--pilot", is_flag=True, help="STUDY has answers: take from them how much they have in common.")
 @click.option("--wanted", type=click.FloatRange(0.05, 0.999), default=0.8, show_default=True, help="The power wanted.")
 @click.option("--simulate", type=click.IntRange(1), metavar="STUDIES", help="Count on simulated studies, too (marks).")
-@click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page of it, too (.html).")
+@click.option("--page", type=PATH, metavar="FILE", help="Write a page of it, too (.html).")
 @json_option(quiet=True)
 def power_command(study: Path | None, as_json: bool, page: Path | None, **asked: Any) -> None:
     """Tell which true differences a study of some size finds, and how many items a difference needs.

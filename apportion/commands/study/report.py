@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.commands.study.answers import database_option
 
 FORMATS = ("html", "md", "tex", "json")
 
 
 @click.command("report")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: STUDY/report]")
+@click.argument("study", type=PATH)
+@click.option("--out", "-o", type=PATH, metavar="FOLDER", help="[default: STUDY/report]")
 @click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True, help="[default: all]")
 @click.option("--base", metavar="POLICY", help="Compare the others to this policy.  [default: the study's]")
 @database_option

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.shared.options import PATH
 from apportion.commands.study.answers import database_option, open_store
 from apportion.foundation.errors import InputError
+from apportion.foundation.optional_packages import imports_of
 
 GAP = "[Who does this study"
 """How the part of a new study's consent begins that is left to who does it."""
 
 
 @click.command("serve")
-@click.argument("study", metavar="STUDY", type=click.Path(path_type=Path))
+@click.argument("study", metavar="STUDY", type=PATH)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: the first free one from 8617 on]")
 @click.option("--allow-remote", is_flag=True, help="Let other machines in, where --host is not of this machine alone.")
@@ -36,13 +38,9 @@ def serve_command(
     (docs/guides/people.md). Whose a response is stands in no page, and key.jsonl is not opened. Ctrl-C ends it; a later
     start goes on.
     """
-    try:
+    with imports_of("study", "`apportion study serve`"):
         from apportion.viewer.serve import is_loopback
         from apportion.viewer.study.serve import Listening, serve_study
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"`apportion study serve` needs {error.name}. Install it with `pip install 'apportion[study]'`."
-        ) from None
     if not is_loopback(host):
         if not allow_remote:
             raise InputError(

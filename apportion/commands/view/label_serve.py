@@ -7,19 +7,21 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.shared.options import PATH
 from apportion.foundation.errors import InputError
+from apportion.foundation.optional_packages import imports_of
 
 
 @click.command("serve")
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @click.option(
     "--run",
     "run",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="RUN_OR_CONFIG",
     help="A finished run of CORPUS, whose methods are judged.  [default: one is made in OUT]",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Where a run is made.  [default: ./NAME-labels]")
+@click.option("--out", type=PATH, help="Where a run is made.  [default: ./NAME-labels]")
 @click.option("--rating", metavar="NAME", help="Which score the run is of, where there are several.")
 @click.option("--target", metavar="WHO", help="Whose turns get labels where nobody is rated: first, second or a name.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: the first free one from 8617 on]")
@@ -38,12 +40,8 @@ def serve_command(
     The page Label counts down, as this terminal does, and then says whether replies tell how turns land here. Without
     --run the methods that need no training judge the corpus first; nothing is sent. Labels lie beside the run.
     """
-    try:
+    with imports_of("view", "`label serve`"):
         from apportion.viewer.serve import LOOPBACK, serve
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"`label serve` needs {error.name}. Install it with `pip install 'apportion[view]'`."
-        ) from None
     from dataclasses import replace
 
     from apportion.viewer.data.run_location import beside, open_place

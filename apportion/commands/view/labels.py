@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import json_option, with_options
+from apportion.commands.shared.options import PATH, json_option, with_options
 
 QUESTION_OPTIONS = (
     click.option("--name", default="", metavar="NAME", help="What the labels are called.  [default: landing, thumbs]"),
@@ -21,9 +21,9 @@ QUESTION_OPTIONS = (
 
 
 @click.command("merge")
-@click.argument("overlays", metavar="OVERLAY...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("overlays", metavar="OVERLAY...", nargs=-1, required=True, type=PATH)
+@click.argument("corpus", type=PATH)
+@click.argument("out", type=PATH)
 @click.option("--replace", is_flag=True, help="Let a later value by the same annotator replace the one before.")
 @json_option(quiet=True)
 def merge_command(overlays: tuple[Path, ...], corpus: Path, out: Path, replace: bool, as_json: bool) -> None:
@@ -43,11 +43,11 @@ def merge_command(overlays: tuple[Path, ...], corpus: Path, out: Path, replace: 
 
 
 @click.command("export")
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
+@click.argument("out", type=PATH)
 @click.option("--rating", metavar="NAME", help="Only turns of those whom this rating credits.  [default: any]")
 @click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this session; may be given again.")
-@click.option("--labels", type=click.Path(path_type=Path), metavar="OVERLAY", help="Send its labels along.")
+@click.option("--labels", type=PATH, metavar="OVERLAY", help="Send its labels along.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @json_option(quiet=True)
 def export_command(
@@ -84,9 +84,9 @@ def export_command(
 
 
 @click.command("import")
-@click.argument("export", metavar="EXPORT.json", type=click.Path(path_type=Path))
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.argument("overlay", type=click.Path(path_type=Path))
+@click.argument("export", metavar="EXPORT.json", type=PATH)
+@click.argument("corpus", type=PATH)
+@click.argument("overlay", type=PATH)
 @json_option(quiet=True)
 def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **asked: Any) -> None:
     """Append what was answered in Label Studio (EXPORT.json, its JSON export) to the labels in OVERLAY.

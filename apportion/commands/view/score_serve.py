@@ -7,15 +7,17 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.shared.options import PATH
 from apportion.commands.shared.stopped import Stopped
 from apportion.foundation.errors import InputError
+from apportion.foundation.optional_packages import imports_of
 
 LEAST_TOKEN = 16
 """Characters: a shorter one can be guessed."""
 
 
 @click.command("serve")
-@click.argument("source", metavar="RUN_OR_MODEL", type=click.Path(path_type=Path))
+@click.argument("source", metavar="RUN_OR_MODEL", type=PATH)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: the first free one from 8617 on]")
 @click.option("--token-env", metavar="NAME", help="The environment variable with the token that requests bring.")
@@ -30,12 +32,8 @@ def serve_command(
     --reward.remote_url asks. Requests that wait are read together. Nothing that is sent is kept or logged. Ctrl-C and
     SIGTERM answer what has come, then end with 130.
     """
-    try:
+    with imports_of("view", "`apportion policy serve`"):
         from apportion.viewer.serve import is_loopback
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"`apportion policy serve` needs {error.name}. Install it with `pip install 'apportion[view]'`."
-        ) from None
     token = _token(token_env)
     if not is_loopback(host):
         _check_remote(host, allow_remote, token)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.foundation.errors import InputError, UnitError
 
 EVERY_S = 2.0
@@ -17,9 +17,9 @@ IDLE = 30
 
 
 @click.command("status")
-@click.argument("source", metavar="RUN_OR_CONFIG", type=click.Path(path_type=Path))
+@click.argument("source", metavar="RUN_OR_CONFIG", type=PATH)
 @click.option("--watch", is_flag=True, help="Look again every two seconds, until the run has ended.")
-@click.option("--provenance", type=click.Path(path_type=Path), metavar="FILE", help="Tell what FILE was made from.")
+@click.option("--provenance", type=PATH, metavar="FILE", help="Tell what FILE was made from.")
 @click.option("--gc", is_flag=True, help="List finished work that CONFIG no longer uses.")
 @click.option("--delete", is_flag=True, help="With --gc: delete it.")
 @json_option("the status")

@@ -9,22 +9,19 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import json_option
+from apportion.commands.shared.options import PATH, json_option
 from apportion.foundation.errors import InputError
+from apportion.foundation.optional_packages import imports_of
 
 
 @click.command("view")
-@click.argument("source", metavar="RUN_OR_CONFIG", type=click.Path(path_type=Path))
-@click.option("--export", type=click.Path(path_type=Path), metavar="OUT", help="Write the pages into the folder OUT.")
+@click.argument("source", metavar="RUN_OR_CONFIG", type=PATH)
+@click.option("--export", type=PATH, metavar="OUT", help="Write the pages into the folder OUT.")
 @click.option("--session", metavar="ID", help="Open the page of this session.  [default: the list of all]")
-@click.option("--corpus", type=click.Path(path_type=Path), help="The run's corpus.  [default: where run.json says]")
-@click.option(
-    "--against", type=click.Path(path_type=Path), metavar="RUN", help="Another run of the corpus, to compare."
-)
-@click.option(
-    "--responses", type=click.Path(path_type=Path), metavar="FILE", help="What policies answered, to compare."
-)
-@click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="[default: RUN.labels.jsonl]")
+@click.option("--corpus", type=PATH, help="The run's corpus.  [default: where run.json says]")
+@click.option("--against", type=PATH, metavar="RUN", help="Another run of the corpus, to compare.")
+@click.option("--responses", type=PATH, metavar="FILE", help="What policies answered, to compare.")
+@click.option("--labels", type=PATH, metavar="FILE", help="[default: RUN.labels.jsonl]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: the first free one from 8617 on]")
 @click.option("--allow-remote", is_flag=True, help="Let other machines in, where --host is not of this machine alone.")
@@ -55,13 +52,9 @@ def view_command(
     written into a new folder: open OUT/index.html. Transcripts are in the pages, recordings only where asked for.
     """
     _check_given(export, as_json, written)
-    try:
+    with imports_of("view", "`apportion view`"):
         from apportion.viewer.bundle import write_bundle
         from apportion.viewer.serve import is_loopback, serve
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"`apportion view` needs {error.name}. Install it with `pip install 'apportion[view]'`."
-        ) from None
     from apportion.viewer.data.run_location import beside, open_place
 
     if export is None and not is_loopback(host):

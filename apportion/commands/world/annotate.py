@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from apportion.commands.shared.options import PATH
+
 
 @click.command("expert")
-@click.argument("queue", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.argument("queue", metavar="FOLDER", type=PATH)
 @click.option("--by", default="person", show_default=True, metavar="ID", help="Who answers: an id, and no name.")
 def expert_command(queue: Path, by: str) -> None:
     """Say what you would do in negotiations that a training found novel, one act at a time.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import option_names, with_options
+from apportion.commands.shared.options import PATH, option_names, with_options
 from apportion.commands.world import play
 from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of
 from apportion.environments.worlds import WORLDS
@@ -56,18 +56,12 @@ def play_command(kind: str, title: str) -> click.Command:
     """`apportion world play KIND`."""
 
     @click.command(kind, help=_PLAY.format(title=title, kind=kind), short_help=f"Play {title}.")
-    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+    @click.argument("out", metavar="CORPUS", type=PATH)
     @click.option("--seat", type=int, default=1, show_default=True, help="Your seat, from 1.")
     @click.option("--with", "partners", default="claims", show_default=True, help="Who has the other seats.")
     @click.option("--called", "person", default="person", show_default=True, help="Your name in the corpus.")
     def command(
-        out: Path,
-        seat: int,
-        partners: str,
-        person: str,
-        rules: tuple[str, ...],
-        seed: int,
-        **how: Any,
+        out: Path, seat: int, partners: str, person: str, rules: tuple[str, ...], seed: int, **how: Any
     ) -> None:
         from apportion.environments.deduction.games import game_called
         from apportion.environments.human_play.deduction import PersonPlays

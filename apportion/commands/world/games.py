@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import option_names
+from apportion.commands.shared.options import PATH, option_names
 from apportion.commands.world.playing import COUNT, HOW_OPTIONS, MODEL_OPTIONS, SEED, names_of
 from apportion.environments.worlds import WORLDS
 
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
 
 MOST_ACTS = click.option("--most-acts", type=COUNT, default=20, show_default=True, help="Acts in all, at most.")
 _CONTEXTS = "Contexts as in Deal or No Deal's selfplay.txt; drawn by the seed without it."
-CONTEXTS = click.option("--contexts", type=click.Path(path_type=Path), metavar="FILE", help=_CONTEXTS)
-SCENARIOS = click.option(
-    "--scenarios", type=click.Path(path_type=Path), metavar="FILE", help="Bargains, as `import amazonhistoryprice` has."
-)
+CONTEXTS = click.option("--contexts", type=PATH, metavar="FILE", help=_CONTEXTS)
+SCENARIOS = click.option("--scenarios", type=PATH, metavar="FILE", help="Bargains, as `import amazonhistoryprice` has.")
 ABOUT: dict[str, tuple[Any, ...]] = {"negotiation": (CONTEXTS,), "bargaining": (SCENARIOS,), "casino": ()}
 """By world, what says which of its games are played."""
 PAIR_OPTIONS = (

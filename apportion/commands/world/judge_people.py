@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from apportion.commands.shared.options import PATH
 from apportion.commands.shared.places import beside, check_place, unwritable
 from apportion.foundation.errors import InputError
 from apportion.foundation.truncate import some
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 SHEET, RATINGS, RATE = "--export-sheet", "--ratings", "--rate"
 PEOPLE_OPTIONS = (
-    click.option(
-        SHEET, "sheet", type=click.Path(path_type=Path), metavar="FILE.csv", help="Write a blank form for people; stop."
-    ),
+    click.option(SHEET, "sheet", type=PATH, metavar="FILE.csv", help="Write a blank form for people; stop."),
     click.option(RATINGS, "ratings", multiple=True, metavar="NAME=FILE", help="Take the form that NAME has filled in."),
     click.option(RATE, "rate", metavar="NAME", help="Rate here, in this terminal, as NAME."),
 )

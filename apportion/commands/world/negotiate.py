@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import with_options
+from apportion.commands.shared.options import PATH, with_options
 from apportion.commands.world.games import ABOUT, MOST_ACTS, choice_in
 from apportion.commands.world.play import MODEL_OPTIONS, how_to_play, tell_played
 from apportion.commands.world.playing import SEED
@@ -21,7 +21,7 @@ def _command(kind: str, text: str, seats: str, unit: str, options: Sequence[Any]
     """The command of a world; ``seats``: who is 1 and who is 2; ``unit``: what points are, behind the result."""
 
     @click.command(kind, help=text)
-    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+    @click.argument("out", metavar="CORPUS", type=PATH)
     @click.option("--as", "seat", type=int, default=1, show_default=True, help=f"Your seat: {seats}.")
     @click.option("--with", "partner", metavar="AGENT", default="conceding", show_default=True, help="The other side.")
     @click.option("--called", "person", metavar="NAME", help=_CALLED + "; in a study an id." * bool(options))
@@ -78,9 +78,7 @@ def _study(
 
 
 _STUDY = (
-    click.option(
-        "--study", type=click.Path(path_type=Path), metavar="FILE.toml", help="Take part in this study instead."
-    ),
+    click.option("--study", type=PATH, metavar="FILE.toml", help="Take part in this study instead."),
     click.option("--report", is_flag=True, help="Write what came of the study as study.md and study.json, and stop."),
 )
 _NEGOTIATION = """Negotiate with an agent: share out books, hats and balls, whose worth to you only you know.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import model_options, option_names, with_options
+from apportion.commands.shared.options import PATH, model_options, option_names, with_options
 from apportion.commands.world.playing import MOST_UNUSABLE, RULE_OPTIONS
 from apportion.commands.world.task_sets.tasks import SOURCE_OPTIONS
 
@@ -29,7 +29,7 @@ def play_group() -> None:
 
 
 @play_group.command("sotopia")
-@click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+@click.argument("out", metavar="CORPUS", type=PATH)
 @click.option("--as", "who", default="1", show_default=True, help="A character by name, or the seat 1 or 2.")
 @click.option("--scenario", metavar="NAME", help="A scenario; drawn by the seed without it.")
 @click.option("--with", "partner", metavar="AGENT", default="conceding", show_default=True, help="The other side.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import with_options
+from apportion.commands.shared.options import PATH, with_options
 from apportion.commands.world.deduction import DEDUCTION, GAME_OPTIONS, SIMULATE, deduction_of
 from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
 from apportion.commands.world.playing import EPISODE_OPTIONS, choice_of, simulate
@@ -32,7 +31,7 @@ def _add(
     """Add the command that plays ``kind`` into a corpus, or says what would be asked."""
 
     @simulate_group.command(kind, help=text)
-    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+    @click.argument("out", metavar="CORPUS", type=PATH)
     @click.option("--agents", default=agents, show_default=True, help="Who plays, by name, with commas between.")
     @partial(with_options, options)
     def command(**given: Any) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, option_names, with_options
 from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
 
-_FILE = click.Path(path_type=Path)
 VARIANT_OPTIONS = (
     click.option(
         "--against", multiple=True, metavar="AGENT", help="Whom agents are held against; one of each language model."
@@ -27,10 +26,10 @@ VARIANT_OPTIONS = (
 
 
 @click.command("stackelberg")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=_FILE)
-@click.option("--hard", type=_FILE, metavar="FILE", help="Social tasks that are hard, for Table 3.")
-@click.option("--persuasion", type=_FILE, metavar="FILE", help="What `train refiner-eval` has written, for Table 6.")
-@click.option("--out", "-o", type=_FILE, metavar="FOLDER", help="Write text, Markdown, JSON and SVG.")
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=PATH)
+@click.option("--hard", type=PATH, metavar="FILE", help="Social tasks that are hard, for Table 3.")
+@click.option("--persuasion", type=PATH, metavar="FILE", help="What `train refiner-eval` has written, for Table 6.")
+@click.option("--out", "-o", type=PATH, metavar="FOLDER", help="Write text, Markdown, JSON and SVG.")
 @click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @json_option("the tables")

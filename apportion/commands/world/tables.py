@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, option_names, with_options
 
 if TYPE_CHECKING:
     from apportion.environments.report_tables.report import Report
@@ -27,15 +27,15 @@ def tables_group() -> None:
 
 
 @tables_group.command("sotopia")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=PATH)
 @click.option(
     "--people",
     multiple=True,
     metavar="CORPUS_OR_ANNOTATOR",
     help="An annotator that is a person, or a corpus with ratings by people; may be repeated.",
 )
-@click.option("--hard", type=click.Path(path_type=Path), metavar="FILE", help="Tasks that are hard, for Figure G.5.")
-@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="Write text, Markdown, JSON, SVG.")
+@click.option("--hard", type=PATH, metavar="FILE", help="Tasks that are hard, for Figure G.5.")
+@click.option("--out", "-o", type=PATH, metavar="FOLDER", help="Write text, Markdown, JSON, SVG.")
 @click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @json_option("the tables")

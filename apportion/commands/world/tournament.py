@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import json_option, with_options
+from apportion.commands.shared.options import PATH, json_option, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.deduction import DEDUCTION
 from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
@@ -32,7 +32,7 @@ def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Seque
     """Add the command that lets agents meet in the world ``kind``; ``more``: what else can be done next."""
 
     @tournament_group.command(kind, help=text)
-    @click.argument("out", metavar="CORPUS", type=click.Path(path_type=Path))
+    @click.argument("out", metavar="CORPUS", type=PATH)
     @click.option("--agents", required=True, help=f"Who plays, with commas between; see `simulate {kind}`.")
     @partial(with_options, options)
     def command(
@@ -81,9 +81,9 @@ def _tell_table(out: Path, as_json: bool, next_steps: str) -> None:
 
 
 @tournament_group.command("table")
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @click.option("--by", "judge", default="rules", show_default=True, metavar="NAME", help="Whose scores: an annotator.")
-@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Write it (.md or .json), too.")
+@click.option("--out", "-o", type=PATH, metavar="FILE", help="Write it (.md or .json), too.")
 @json_option("the table")
 def table_command(corpus: Path, judge: str, out: Path | None, as_json: bool) -> None:
     """Make the table of a corpus of simulated episodes, or of a judged copy of one, anew.

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, option_names, with_options
 from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
 
 
 @click.command("savoir")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--hard", type=click.Path(path_type=Path), metavar="FILE", help="Tasks that are hard.")
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=PATH)
+@click.option("--hard", type=PATH, metavar="FILE", help="Tasks that are hard.")
 @click.option("--partner", metavar="AGENT", help="The fixed partner.  [default: whom most agents met]")
 @click.option(
     "--size", "sizes", multiple=True, metavar="AGENT=N", help="Annotations of an agent's reward model; repeat."
 )
-@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="Write text, Markdown and JSON.")
+@click.option("--out", "-o", type=PATH, metavar="FOLDER", help="Write text, Markdown and JSON.")
 @click.option("--bootstrap", type=click.IntRange(100, 100_000), default=2000, show_default=True, help="Resamples.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resamples.")
 @json_option("the tables")
@@ -61,10 +61,10 @@ with_options(RATED_OPTIONS, tables_savoir_command)
 
 
 @click.command("savoir-people")
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("--rewards", "table", type=click.Path(path_type=Path), required=True, help="rewards.parquet of a run.")
+@click.argument("corpus", type=PATH)
+@click.option("--rewards", "table", type=PATH, required=True, help="rewards.parquet of a run.")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="A way of credit; two are compared.")
-@click.option("--export", type=click.Path(path_type=Path), metavar="FOLDER", help="Write the form and what is read.")
+@click.option("--export", type=PATH, metavar="FOLDER", help="Write the form and what is read.")
 @click.option("--answers", multiple=True, metavar="NAME=FILE", help="A filled form of a person; may be repeated.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which credit is called A.")
 @json_option("the tables")

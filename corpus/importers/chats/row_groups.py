@@ -93,8 +93,6 @@ def data_set(src: Path, files: Sequence[Path], options: Mapping[str, str], scale
     group that is too large, a row without a chat (file, row group, row and column); it is not sure which column holds
     the score, or the chat.
     """
-    if not files or not all(path.suffix.lower() == ".parquet" for path in files):
-        return None
     many, names = 0, []
     for path in files:
         with _opened(path) as (_, parquet):
@@ -121,7 +119,7 @@ def data_set(src: Path, files: Sequence[Path], options: Mapping[str, str], scale
 
 def _keys(finder: KeyFinder, scale: Scale | None) -> tuple[dict[str, str], Keys] | None:
     """Which column holds what; None where only all rows together tell, or there are no chats by id."""
-    if not finder.rows or is_traces([Item("", row) for row in finder.rows]):
+    if not finder.rows or is_traces([Item("", dict(row)) for row in finder.rows]):
         return None
     lists = finder.named("messages", LISTS, are_lists)
     if lists is None and are_turns(finder):

@@ -99,14 +99,12 @@ def test_rows_of_chats_and_whole_numbers_as_ids(tmp_path, small):
     assert sorted(whole[0]["sessions"]["session_id"].to_pylist()) == sorted(map(str, range(12)))
 
 
-def test_what_has_no_ids_or_is_no_parquet_is_read_as_before(tmp_path, small):
+def test_what_has_no_ids_is_read_as_before(tmp_path, small):
     rows = [
         {"messages": [{"role": "user", "content": f"{n}?"}, {"role": "assistant", "content": "Yes."}]} for n in range(9)
     ]
     write(tmp_path / "data" / "a.parquet", rows)
     assert row_groups.data_set(tmp_path, [tmp_path / "data" / "a.parquet"], {}, None) is None
-    assert row_groups.data_set(tmp_path, [tmp_path / "a.csv"], {}, None) is None
-    assert row_groups.data_set(tmp_path, [], {}, None) is None
     real = [{**row, "chat_id": 0.5} for row in turns([2, 2])]
     assert row_groups.data_set(tmp_path, [write(tmp_path / "b.parquet", real)], {}, None) is None
 

@@ -359,7 +359,7 @@ TABLES = [
         "read",
         holds(SAID, 5, id_="3"),
     ),
-    refused("damaged Parquet", file("c.parquet", b"PAR1 no more"), "not a readable table"),
+    refused("damaged Parquet", file("c.parquet", b"PAR1 no more"), "not a readable Parquet file"),
     refused("a spreadsheet", file("c.xlsx", b"PK\x03\x04xl"), "Save the sheet as CSV"),
     refused("a pickle", file("c.pkl", b"\x80\x04K\x01."), "a pickle.*never opened"),
 ]  # fmt: skip

@@ -75,6 +75,9 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     asked = SharedJob(replace(without.job, asking=asking, **given), 3, 17)
     asked.write(tmp_path)
     assert SharedJob.read(tmp_path) == asked
+    of_server = replace(asked, job=replace(asked.job, asking=Asking(cache="postgresql://host/ledger")))
+    of_server.write(tmp_path)
+    assert SharedJob.read(tmp_path) == of_server
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import LOOK_OPTIONS, json_option, model_options, option_names, with_options
+from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.task_sets.task_file import BUNDLED, FORCE_OPTION, next_step
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from apportion.environments.sotopia.generation.choice import GenerationChoice
     from apportion.environments.sotopia.generation.generate import Generated
 
-_PATH = click.Path(path_type=Path)
 MODEL_OPTIONS = (
     *model_options("--model", "vignettes, items and profiles", 4000, "LIST.sqlite beside LIST.toml"),
     click.option("--temperature", type=float, default=1.0, show_default=True, help="Of the language model."),
@@ -27,10 +26,10 @@ MODEL_OPTIONS = (
 
 @click.command("generate")
 @click.argument("kind", type=click.Choice(["characters", "relationships", "scenarios", "sales"]))
-@click.argument("out", metavar="LIST.toml", type=_PATH)
-@click.option("--from", "source", type=_PATH, metavar="FILE", help="Vignettes (scenarios), or things for sale (sales).")
+@click.argument("out", metavar="LIST.toml", type=PATH)
+@click.option("--from", "source", type=PATH, metavar="FILE", help="Vignettes (scenarios), or things for sale (sales).")
 @click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many.  [default: 10, or all of FILE]")
-@click.option("--tasks", type=_PATH, metavar="PLACE", help=f"What they are for.  {BUNDLED}")
+@click.option("--tasks", type=PATH, metavar="PLACE", help=f"What they are for.  {BUNDLED}")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws; another one asks for other replies.")
 @click.option("--force", is_flag=True, help="Replace a list that is there, with what was decided in it.")
 @json_option()
@@ -79,9 +78,9 @@ def generate_command(
 
 
 @click.command("accept")
-@click.argument("lists", metavar="LIST.toml...", type=_PATH, nargs=-1, required=True)
-@click.option("--out", type=_PATH, metavar="FILE.toml", required=True, help="The file of tasks that is written.")
-@click.option("--tasks", type=_PATH, metavar="PLACE", help="What the accepted ones are added to.  [default: nothing]")
+@click.argument("lists", metavar="LIST.toml...", type=PATH, nargs=-1, required=True)
+@click.option("--out", type=PATH, metavar="FILE.toml", required=True, help="The file of tasks that is written.")
+@click.option("--tasks", type=PATH, metavar="PLACE", help="What the accepted ones are added to.  [default: nothing]")
 @FORCE_OPTION
 def accept_command(lists: tuple[Path, ...], out: Path, tasks: Path | None, force: bool) -> None:
     """Make a file of tasks of what a person has accepted in lists of `generate`."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import json_option, option_names, with_options
+from apportion.commands.shared.options import PATH, json_option, option_names, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.tables import RATED_OPTIONS
 from apportion.commands.world.task_sets.task_file import FORCE_OPTION, next_step
@@ -16,7 +16,7 @@ DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
 
 
 @click.command("hard")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=PATH)
 @click.option(
     "--model", "target", required=True, metavar="AGENT", help="For whom they are hard, as it is called there."
 )
@@ -25,10 +25,10 @@ DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
     "--dimension", type=click.Choice(DIMENSIONS, case_sensitive=False), default="Overall", show_default=True,
     help="Whose scores are the rewards.",
 )  # fmt: skip
-@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="FILE.toml", help="Write a file to be played.")
+@click.option("--out", "-o", type=PATH, metavar="FILE.toml", help="Write a file to be played.")
 @click.option("--name", metavar="NAME", help="Of the set in the file.  [default: hard-for-AGENT]")
 @click.option(
-    "--tasks", "place", type=click.Path(path_type=Path), metavar="PLACE",
+    "--tasks", "place", type=PATH, metavar="PLACE",
     help="Where tasks are that no log holds: a file (TOML) or published profiles.  [default: the bundled ones]",
 )  # fmt: skip
 @FORCE_OPTION

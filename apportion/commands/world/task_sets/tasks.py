@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import json_option, with_options
+from apportion.commands.shared.options import PATH, json_option, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.task_sets.generation import accept_command, generate_command
 from apportion.commands.world.task_sets.hard import hard_command
@@ -19,7 +19,7 @@ SOURCE_OPTIONS = (
     click.option(
         "--tasks",
         "place",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="PLACE",
         help=f"A file of tasks (TOML), or a folder of published profiles.  {BUNDLED}",
     ),
@@ -54,7 +54,7 @@ def list_command(sets: bool, as_json: bool, place: Path | None, named: str | Non
 
 
 @sotopia_tasks.command("sample")
-@click.argument("out", metavar="FILE.toml", type=click.Path(path_type=Path))
+@click.argument("out", metavar="FILE.toml", type=PATH)
 @click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="So many tasks.  [default: all]")
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="A scenario; all without it.")
 @click.option("--pairs", type=click.IntRange(1), default=5, show_default=True, help="Pairs of characters a scenario.")

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from apportion.llm_client.cache import held, leases, server_leases
+from apportion.foundation import files
+from apportion.foundation.files import FileLeases, waiting_for
+from apportion.llm_client.cache import leases, server_leases
 from apportion.llm_client.cache.cache import ReplyCache
-from apportion.llm_client.cache.held import FileLeases, leases_of, waiting_for
+from apportion.llm_client.cache.server_leases import leases_of
 
 ROOT = Path(__file__).resolve().parents[3]
 HOLDER = """
 import sys
 from pathlib import Path
 from apportion.llm_client.cache.database import ledger_place
-from apportion.llm_client.cache.held import leases_of
+from apportion.llm_client.cache.server_leases import leases_of
 
 with leases_of(ledger_place(sys.argv[1]), Path(sys.argv[2])).hold("unit") as ours:
     print(ours, flush=True)
@@ -46,7 +48,7 @@ def test_one_at_a_time_has_a_name(one, place, tmp_path):
 
 
 def test_who_is_killed_holds_nothing_and_is_waited_for_until_then(one, place, tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(held, "_told", [])
+    monkeypatch.setattr(files, "_told", [])
     command = [sys.executable, "-c", HOLDER, str(place), str(tmp_path / "leases")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdout.readline() == "True\n"
