@@ -50,7 +50,7 @@ WRAPPERS = Registry(
     ours={
         "refiner": "apportion.rlhf.stackelberg.refiner:REFINER",
         "sla": "apportion.environments.deduction.chooser:SLA",
-        "lspo": "apportion.environments.deduction.chooser:LSPO",
+        "lspo": "apportion.environments.deduction.latent_strategies:LSPO",
         "rl-ins": "apportion.environments.deduction.chooser:RL_INS",
     },
 )

@@ -9,8 +9,9 @@ baseline. Scripts think of the candidates in a language model's place; ``NAME+sl
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import exp
 from pathlib import Path
 from pkgutil import resolve_name
@@ -75,11 +76,7 @@ class Choosing:
     table: LearnedTable
     best: bool = True
     proposer: Agent | None = None
-    weights: dict[str, float] = field(default_factory=dict)
     picks: list[tuple[list[Sequence[str]], list[float], int]] | None = None
-
-    def __post_init__(self) -> None:
-        self.weights = self.weights or {name: row[0] for name, row in self.table.rows.items()}
 
     @property
     def paid(self) -> bool:
@@ -117,9 +114,8 @@ class Choosing:
         if len(names) == 1:
             return names[0]
         told = [self.mind.features(name, thought[name], view) for name in names]
-        scores = [sum(self.weights.get(one, 0.0) for one in features) for features in told]
-        most = max(scores)
-        odds = [exp(score - most) for score in scores]
+        scores = [sum(self.table.rows.get(one, (0.0,))[0] for one in features) for features in told]
+        odds = [exp(score - max(scores)) for score in scores]
         chances = [one / sum(odds) for one in odds]
         draws = Random(view.draws.random())
         at = chances.index(max(chances)) if self.best else draws.choices(range(len(names)), chances)[0]
@@ -136,35 +132,31 @@ def train(
     ``games``: Of one game and cast, each begun. ``rivals``: Drawn with the same chance each, the learner among them.
     ``told``: Games so far, and the mean return of the last `BATCH`.
     """
-    table = LearnedTable(method, games[0].kind, cast_of(games[0].rules))
-    learner = Choosing(method, mind, table, best=False, picks=[])
-    itself = replace(learner, picks=None)
-    itself.weights = learner.weights  # One policy; of its own games it learns one side at a time.
-    draws, means = Random(f"{games[0].seed}/league"), dict[str, float]()
-    steps: dict[str, float] = {}
-    returns: list[float] = []
+    weights: dict[str, tuple[float]] = {}
+    table = LearnedTable(method, games[0].kind, cast_of(games[0].rules), weights)
+    learner = Choosing(method, mind, table, best=False)
+    itself = replace(learner)  # One policy; of its own games it learns one side at a time.
+    draws, means = Random(f"{games[0].seed}/league"), defaultdict[str, float](lambda: 0.5)
+    steps, returns = defaultdict[str, float](float), list[float]()
     for number, game in enumerate(games, 1):
-        teams = sorted({game.teams[role] for role in game.deal})
-        team, rival = draws.choice(teams), draws.choice([*rivals, itself])
+        team, rival = draws.choice(sorted({game.teams[role] for role in game.deal})), draws.choice([*rivals, itself])
         mine = {name: game.teams[game.role(name)] == team for name in game.agents}
         learner.picks = []
         play(game, {name: learner if own else rival for name, own in mine.items()})
-        ends = [end[WIN] for name, end in game.outcome().items() if mine[name]]
-        won = sum(end or 0.0 for end in ends) / max(len(ends), 1)
-        returns.append(won)
-        baseline = means.get(team, 0.5)
-        means[team] = baseline + 0.02 * (won - baseline)
+        ends = [end[WIN] or 0.0 for name, end in game.outcome().items() if mine[name]]
+        returns.append(sum(ends) / max(len(ends), 1))
+        gain = returns[-1] - means[team]
+        means[team] += 0.02 * gain
         for features, chances, at in learner.picks:
             for place, (named, chance) in enumerate(zip(features, chances, strict=True)):
                 for one in named:
-                    steps[one] = steps.get(one, 0.0) + (won - baseline) * ((place == at) - chance)
+                    steps[one] += gain * ((place == at) - chance)
         if number % BATCH == 0:
             for one, step in steps.items():
-                learner.weights[one] = learner.weights.get(one, 0.0) + RATE * step / BATCH
-            steps = {}
+                weights[one] = (weights.get(one, (0.0,))[0] + RATE * step / BATCH,)
+            steps.clear()
             told(number, sum(returns[-BATCH:]) / BATCH)
-    rows = {name: (round(weight, 4),) for name, weight in sorted(learner.weights.items())}
-    return replace(table, rows=rows)
+    return replace(table, rows={name: (round(weight, 4),) for name, (weight,) in sorted(weights.items())})
 
 
 MINDS = {
@@ -189,22 +181,17 @@ def mind_of(method: str, game: str) -> Mind:
 class Chooser:
     """What a method means in a name: ``sla@FILE`` of scripts, ``NAME+sla@FILE`` around another agent.
 
-    ``made``: The place of the agent's class.
+    ``made``: The class of its agents. ``example``: How one is written, for errors.
     """
 
     method: str
-    made: str = f"{__name__}:Choosing"
-
-    @property
-    def example(self) -> str:
-        """How one is written, for errors."""
-        return f"{self.method}@FILE"
+    example: str
+    made: type[Choosing] = Choosing
 
     def of(self, place: str) -> Choosing:
         """The agent of a file. Raises InputError: as `LearnedTable.read` and `mind_of`."""
         table = LearnedTable.read(place, self.method)
-        made: type[Choosing] = resolve_name(self.made)
-        return made(f"{self.method}@{place}", mind_of(self.method, table.game), table)
+        return self.made(f"{self.method}@{place}", mind_of(self.method, table.game), table)
 
     def act(self, view: Observation) -> Action:
         """Nobody's: it is made by `of`. Raises InputError, always."""
@@ -232,5 +219,4 @@ class Chooser:
         return replace(agent, called=called, chooses=policy.chooses)
 
 
-SLA, RL_INS = Chooser("sla"), Chooser("rl-ins")
-LSPO = Chooser("lspo", "apportion.environments.deduction.latent_strategies:LatentSpeaker")
+SLA, RL_INS = Chooser("sla", "sla@FILE"), Chooser("rl-ins", "rl-ins@FILE")

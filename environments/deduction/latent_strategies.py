@@ -19,7 +19,7 @@ import numpy as np
 
 from apportion.environments.agents.agent import Agent
 from apportion.environments.deduction.base_game import WIN, Deduction
-from apportion.environments.deduction.chooser import Candidates, Choosing, Mind
+from apportion.environments.deduction.chooser import Candidates, Chooser, Choosing, Mind
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.learned_table import LearnedTable, cast_of
 from apportion.environments.environment import Action, Observation
@@ -27,8 +27,6 @@ from apportion.foundation.arrays import Floats
 
 CLUSTERS, DIMENSIONS = 6, 64
 _WORD = re.compile(r"[^\W\d_]+")
-Strategy = Sequence[float]
-"""By cluster its chance."""
 
 
 def embedded(text: str) -> Floats:
@@ -41,33 +39,20 @@ def embedded(text: str) -> Floats:
 
 
 def clustered(texts: Sequence[str], clusters: int, seed: int, embed: Callable[[str], Floats] = embedded) -> Floats:
-    """The centres of so many clusters of speeches, fewer where fewer speeches differ [shape=(K, dimensions)].
+    """The centres of so many clusters of speeches by k-means, fewer where fewer differ [shape=(K, dimensions)]."""
+    from scipy.cluster.vq import kmeans2
 
-    k-means from k-means++'s centres (Arthur and Vassilvitskii, 2007).
-    """
     points = np.unique(np.array([embed(text) for text in texts]).round(9), axis=0)
-    draws = np.random.default_rng(seed)
-    centres = points[draws.integers(len(points))][None]
-    while len(centres) < min(clusters, len(points)):
-        far = _far(points, centres).min(axis=1)
-        centres = np.vstack([centres, points[draws.choice(len(points), p=far / far.sum())]])
-    for _ in range(50):
-        nearest = _far(points, centres).argmin(axis=1)
-        centres = np.array([points[nearest == one].mean(axis=0) for one in range(len(centres))])
+    centres: Floats = kmeans2(points, min(clusters, len(points)), iter=50, minit="++", seed=seed)[0]
     return centres
-
-
-def _far(points: Floats, centres: Floats) -> Floats:
-    found: Floats = ((points[:, None] - centres[None]) ** 2).sum(axis=2)
-    return found
 
 
 def by_cluster(thought: Candidates, centres: Floats, embed: Callable[[str], Floats] = embedded) -> Mapping[int, str]:
     """Of some speeches the first of each cluster that they are of: by cluster its name."""
-    far = _far(np.array([embed(act.text) for act in thought.values()]), centres)
+    far = np.linalg.norm(np.array([embed(act.text) for act in thought.values()])[:, None] - centres, axis=2)
     found: dict[int, str] = {}
-    for name, nearest in zip(thought, far.argmin(axis=1), strict=True):
-        found.setdefault(int(nearest), name)
+    for name, nearest in zip(thought, far.argmin(axis=1).tolist(), strict=True):
+        found.setdefault(nearest, name)
     return found
 
 
@@ -134,29 +119,22 @@ class Regrets:
     sums: dict[str, Floats] = field(default_factory=dict)
     rounds: int = 0
 
-    def strategy(self, node: Node) -> Floats:
-        """Regret matching among a node's clusters; 0 for others [shape=(K,)]."""
-        held = np.zeros(len(self.rules.centres))
-        held[list(node.options)] = 1.0
-        wanted = np.maximum(self.regrets.get(node.key, np.zeros(len(held))), 0.0) * held
-        chosen: Floats = wanted / wanted.sum() if wanted.sum() > 0 else held / held.sum()
-        return chosen
-
     def walk(self, node: Node, seat: int, draws: Random) -> float:
         """What a seat's team gets; its regrets are learned on the way, and what the others play is summed."""
         if not node.seat:
             return node.game.outcome()[node.game.agents[seat - 1]][WIN] or 0.0
-        chances = self.strategy(node)
+        held = np.isin(np.arange(len(self.rules.centres)), list(node.options))
+        wanted = np.maximum(self.regrets.get(node.key, 0.0), 0.0) * held  # Regret matching.
+        chances: Floats = wanted / wanted.sum() if wanted.sum() > 0 else held / held.sum()
         if node.seat != seat:
-            self.sums[node.key] = self.sums.get(node.key, np.zeros(len(chances))) + chances
+            self.sums[node.key] = self.sums.get(node.key, 0.0) + chances
             (cluster,) = draws.choices(range(len(chances)), chances.tolist())
             return self.walk(self.rules.child(node, cluster), seat, draws)
         values = np.zeros(len(chances))
         for cluster in node.options:
             values[cluster] = self.walk(self.rules.child(node, cluster), seat, draws)
         mean = float(values @ chances)
-        gains = np.where([one in node.options for one in range(len(chances))], values - mean, 0.0)
-        self.regrets[node.key] = self.regrets.get(node.key, np.zeros(len(chances))) + gains
+        self.regrets[node.key] = self.regrets.get(node.key, 0.0) + held * (values - mean)
         return mean
 
     def learn(self, roots: Iterable[Node], draws: Random) -> None:
@@ -171,7 +149,7 @@ class Regrets:
         """The sum over situations of the largest regret, a round: it bounds how far the average is from equilibrium."""
         return sum(max(float(one.max()), 0.0) for one in self.regrets.values()) / max(self.rounds, 1)
 
-    def average(self) -> dict[str, Strategy]:
+    def average(self) -> dict[str, list[float]]:
         """By situation the average strategy."""
         return {key: (one / one.sum()).round(6).tolist() for key, one in sorted(self.sums.items())}
 
@@ -188,33 +166,29 @@ class LatentSpeaker(Choosing):
         """The first speech of the cluster that is drawn; in a situation that was never met any."""
         if not self.many(view):
             return next(iter(thought))
-        centres = centres_of(self.table)
         speeches = {name: act for name, act in thought.items() if act.kind == SPEAK} or thought
-        found, row = by_cluster(speeches, centres), self.strategy(view)
-        weights = [row[one] + 1e-9 for one in found]
-        return Random(view.draws.random()).choices(list(found.values()), weights)[0]
+        found, row = by_cluster(speeches, self.centres), self.strategy(view)
+        return Random(view.draws.random()).choices([*found.values()], [row[one] + 1e-9 for one in found])[0]
 
-    def strategy(self, view: Observation) -> Strategy:
+    def strategy(self, view: Observation) -> Sequence[float]:
         """By cluster how probably one speaks of it; all alike in a situation that was never met."""
-        centres = centres_of(self.table)
-        found = by_cluster(self.mind.candidates(view), centres)
-        return self.table.rows.get(key_of(self.mind, view, found), (1.0 / len(found),) * len(centres))
+        found = by_cluster(self.mind.candidates(view), self.centres)
+        return self.table.rows.get(key_of(self.mind, view, found), (1.0 / len(found),) * len(self.centres))
 
     def chance(self, view: Observation, text: str) -> float:
-        """How probably one speaks of the cluster of some words; raises as `act`."""
+        """How probably one speaks of the cluster of some words, 0 where nobody may speak; raises as `act`."""
         self.table.check(view)
-        if SPEAK not in view.legal:
-            return 0.0
-        ((cluster, _),) = by_cluster({"": Action(SPEAK, text)}, centres_of(self.table)).items()
-        return self.strategy(view)[cluster]
+        (cluster,) = by_cluster({"": Action(SPEAK, text)}, self.centres)
+        return self.strategy(view)[cluster] if self.many(view) else 0.0
+
+    @property
+    def centres(self) -> Floats:
+        """Of the clusters [shape=(K, dimensions)]."""
+        return np.array([row for name, row in self.table.rows.items() if name.startswith(_CENTRE)])
 
 
+LSPO = Chooser("lspo", "lspo@FILE", LatentSpeaker)
 _CENTRE = "cluster "
-
-
-def centres_of(table: LearnedTable) -> Floats:
-    """The centres of a table's clusters [shape=(K, dimensions)]."""
-    return np.array([row for name, row in table.rows.items() if name.startswith(_CENTRE)])
 
 
 def spoken(games: Iterable[Deduction], mind: Mind, script: Agent) -> list[str]:

@@ -19,13 +19,12 @@ from math import log, sqrt
 from random import Random
 from typing import Any, ClassVar, Protocol, Self
 
-from apportion.environments.actions import SILENT
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.events import Deal
 from apportion.environments.deduction.learned_table import LearnedTable, cast_of
 from apportion.environments.deduction.observation import PrivateInformation
-from apportion.environments.environment import Action, Observation, Step
+from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import InputError
 
 SIMULATIONS, MOST_SIMULATIONS, DEPTH = 32, 100_000, 1
@@ -36,20 +35,18 @@ FEWEST = 5.0
 
 
 class Position(Protocol):
-    """A game under one deal, by its exact rules; changed in place."""
+    """A game under one deal, by its exact rules; changed in place.
 
-    @property
-    def winner(self) -> str | None:
-        """The team that has won; nothing before the end."""
+    ``game``: By the rules; has ``winner`` and ``acting()``, and seats as these count them.
+    """
 
-    def acting(self) -> Sequence[int]:
-        """The seats that act now, from 1."""
+    game: Any
 
     def moves(self, seat: int) -> Sequence[Any]:
-        """What one of them may do."""
+        """What one who acts may do."""
 
     def habit(self, seat: int, draws: Random) -> Any:
-        """What one of them tends to do, from its own role and what all know."""
+        """What one who acts tends to do, from its own role and what all know."""
 
     def do(self, moves: Mapping[int, Any], draws: Random) -> None:
         """Do the moves of all who act."""
@@ -70,7 +67,8 @@ class Root:
     """What one seat searches from.
 
     ``options``: Its acts; each is a move at once (``moves``), or speech, after which the game goes on. ``deals``,
-    ``chances``: What it knows of the roles. ``at``: The position under a deal, after an option (its number).
+    ``chances``: What it knows of the roles. ``at``: The position under a deal, after an option (its number). ``seat``:
+    As the rules count it.
     """
 
     options: Sequence[Action]
@@ -78,20 +76,15 @@ class Root:
     deals: Sequence[Any]
     chances: Sequence[float]
     at: Callable[[Any, int], Position]
+    seat: int
 
 
-def searched(
-    root: Root,
-    seat: int,
-    worth: Callable[[Position], float | None],
-    simulations: int,
-    draws: Random,
-    depth: int = DEPTH,
-) -> int:
-    """The number of the best option of a root, by so many simulations.
+Worth = Callable[[Position], float | None]
+"""Of a position for the seat's team, in 0 to 1; None: not known, it is played on."""
 
-    ``worth``: Of a position for the seat's team, in 0 to 1; None: not known, it is played on.
-    """
+
+def searched(root: Root, worth: Worth, simulations: int, draws: Random, depth: int = DEPTH) -> int:
+    """The number of the best option of a root, by so many simulations."""
     if len(root.options) == 1:
         return 0
     tree: dict[Hashable, Node] = {}
@@ -107,17 +100,17 @@ def searched(
         result = None
         while result is None:
             acts = {}
-            for one in position.acting():
-                if one != seat or (given is None and len(path) >= depth):
-                    acts[one] = position.habit(one, chance)
-                elif given is not None:
+            for one in position.game.acting():
+                if one == root.seat and given is not None:
                     acts[one], given = given, None
-                else:
+                elif one == root.seat and len(path) < depth:
                     node = tree.setdefault((first, position.seen()), {})
                     acts[one] = _chosen(node, position.moves(one), chance)
                     path.append((node, acts[one]))
+                else:
+                    acts[one] = position.habit(one, chance)
             position.do(acts, chance)
-            result = worth(position) if position.winner or len(path) >= depth else None
+            result = worth(position) if position.game.winner or len(path) >= depth else None
         for node, move in path:
             visits, won = node.get(move, (0, 0.0))
             node[move] = visits + 1, won + result
@@ -157,7 +150,7 @@ def _chosen(node: Node, moves: Sequence[Any], draws: Random) -> Any:
 
 @dataclass(frozen=True)
 class TreeSearch(ABC):
-    """Plays by `searched`; a game says by `root` what is searched, and by `speech` what it says where that is not.
+    """Plays by `searched`; a game says by `root` what is searched.
 
     ``value``: What self-play has learned; without it every simulation is played to its end. ``simulations``: For each
     act. ``strategist``, ``strategist@SIMULATIONS``, ``strategist@FILE`` and ``strategist@FILE#SIMULATIONS``.
@@ -174,49 +167,45 @@ class TreeSearch(ABC):
     @classmethod
     def of(cls, made_of: str) -> Self:
         """Of what stands behind the @. Raises InputError: no such file, or no number of simulations."""
-        file, mark, number = made_of.rpartition("#") if "#" in made_of else (made_of, "", "")
-        if not mark and not made_of.strip("-0123456789"):
-            file, number = "", made_of
-        simulations = int(number) if number.strip("-").isdecimal() else SIMULATIONS if not (mark or number) else 0
-        if not 1 <= simulations <= MOST_SIMULATIONS:
+        alone = not made_of.strip("-0123456789")
+        file, mark, number = (
+            ("", "", made_of) if alone else made_of.rpartition("#") if "#" in made_of else (made_of, "", "")
+        )
+        told = number or ("" if mark else str(SIMULATIONS))
+        if not told.isdecimal() or not 1 <= int(told) <= MOST_SIMULATIONS:
             raise InputError(
                 f"agent 'strategist@{made_of}': {number or 'no number of'} simulations; 1 to {MOST_SIMULATIONS:,}, as "
                 f"strategist@{SIMULATIONS}, or strategist@FILE#{SIMULATIONS}"
             )
-        called = f"strategist@{made_of}" if made_of else "strategist"
-        return cls(LearnedTable.read(file, "strategist") if file else None, simulations, called)
+        value = LearnedTable.read(file, "strategist") if file else None
+        return cls(value, int(told), f"strategist@{made_of}" if made_of else "strategist")
 
     def act(self, view: Observation) -> Action:
         """The best of its options by search."""
         if self.value is not None:
             self.value.check(view)
-        facts = view.facts
         root = self.root(view)
-        if root is None:
-            return self.speech(view)
-        rows, first = self.value.rows if self.value is not None else {}, facts.team == self.teams[0]
+        if isinstance(root, Action):
+            return root
+        rows, team = self.value.rows if self.value is not None else {}, view.facts.team
 
         def worth(position: Position) -> float | None:
-            if position.winner:
-                return float(position.winner == facts.team)
+            if position.game.winner:
+                return float(position.game.winner == team)
             won, visits = rows.get(position.key(), (0.0, 0.0))
             if visits < FEWEST:
                 return None
-            return won / visits if first else 1 - won / visits
+            return won / visits if team == self.teams[0] else 1 - won / visits
 
-        return root.options[searched(root, facts.seat, worth, self.simulations, view.draws)]
+        return root.options[searched(root, worth, self.simulations, view.draws)]
 
     @abstractmethod
     def valued(self, facts: PrivateInformation, deal: Deal) -> str:
         """The key of the position that a player is in, under the true deal: for whoever learns, and knows it."""
 
     @abstractmethod
-    def root(self, view: Observation) -> Root | None:
-        """What is searched; None: nothing is."""
-
-    def speech(self, view: Observation) -> Action:
-        """What it does where nothing is searched: nothing."""
-        return Action(SILENT)
+    def root(self, view: Observation) -> Root | Action:
+        """What is searched, or what is done where nothing is."""
 
 
 def self_play(
@@ -235,9 +224,9 @@ def self_play(
             game.reset(f"{game.seed}/{number}")
             keys, won = _keys(game, replace(player, value=table))
             for key in keys:
-                before = table.rows.get(key, (0.0, 0.0))
-                errors.append(((before[0] + 0.5) / (before[1] + 1) - won) ** 2)
-                rows[key] = rows.get(key, (0.0, 0.0))[0] + won, rows.get(key, (0.0, 0.0))[1] + 1.0
+                (before, met), (sums, visits) = (found.get(key, (0.0, 0.0)) for found in (table.rows, rows))
+                errors.append(((before + 0.5) / (met + 1) - won) ** 2)
+                rows[key] = sums + won, visits + 1.0
         told(number, sum(errors) / len(errors))
         table = replace(table, rows=rows)
     return table
@@ -246,11 +235,10 @@ def self_play(
 def _keys(game: Deduction, player: TreeSearch) -> tuple[list[str], float]:
     """The keys that one game came through, played by one player in every seat, and whether the first team won."""
     keys: list[str] = []
-
-    def before(step: Step) -> None:
-        key = player.valued(game.facts(step[0].agent), game.deal)
-        keys.extend([key] if key else [])
-
-    play(game, dict.fromkeys(game.agents, player), before=before)
+    play(
+        game,
+        dict.fromkeys(game.agents, player),
+        before=lambda step: keys.append(player.valued(game.facts(step[0].agent), game.deal)),
+    )
     ends = {game.team_at_end(seat): bool(end[WIN]) for seat, end in enumerate(game.outcome().values(), 1)}
-    return keys, float(ends[player.teams[0]])
+    return [key for key in keys if key], float(ends[player.teams[0]])

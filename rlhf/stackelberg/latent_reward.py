@@ -16,8 +16,7 @@ from pydantic import Field
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.session import Episode
-from apportion.environments.deduction.chooser import LSPO
-from apportion.environments.deduction.latent_strategies import LatentSpeaker
+from apportion.environments.deduction.latent_strategies import LSPO, LatentSpeaker
 from apportion.environments.environment import Observation
 from apportion.environments.registry import open_session
 from apportion.environments.restored_episode import RestoredEpisode

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations
 from random import Random
 from typing import Any, ClassVar
@@ -13,10 +12,8 @@ import numpy as np
 from apportion.environments.deduction.avalon.cast import HOLD_EVIL, MERLIN, Deal
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
-    FAIL,
     PASS,
     PROPOSE,
-    REJECT,
     RESULT,
     WENT,
     evidence_of,
@@ -34,14 +31,6 @@ from apportion.environments.environment import Action, Observation
 
 WISE, FOUND, BLAME = 0.85, 0.4, 0.4
 """Habits of others: good players vote by suspicion, the Assassin finds Merlin, a failed quest's blame for its team."""
-_PHASES = {PROPOSE: TEAM, APPROVE: VOTE, PASS: QUEST}
-_MOVES: Mapping[str, Any] = {APPROVE: True, REJECT: False, PASS: True, FAIL: False}
-
-
-@lru_cache(maxsize=64)
-def teams_of(players: int, size: int) -> Sequence[tuple[int, ...]]:
-    """Every team of so many players, seats from 0."""
-    return tuple(combinations(range(players), size))
 
 
 class AvalonPosition:
@@ -50,66 +39,46 @@ class AvalonPosition:
     def __init__(self, game: Game, suspected: Sequence[float]) -> None:
         self.game, self.suspected = game, list(suspected)
 
-    @property
-    def winner(self) -> str | None:
-        """The team that has won."""
-        return self.game.winner
-
-    def acting(self) -> Sequence[int]:
-        """The seats that act now, from 1."""
-        return [seat + 1 for seat in self.game.acting()]
-
     def moves(self, seat: int) -> Sequence[Any]:
-        """Teams of seats from 0, votes and cards, or whom the Assassin names."""
+        """Teams, votes and cards, or whom the Assassin names."""
         game = self.game
         if game.phase == TEAM:
-            return teams_of(len(game.deal), game.size)
+            return list(combinations(range(len(game.deal)), game.size))
         if game.phase == SHOT:
             return [one for one in range(len(game.deal)) if one not in game.evil]
-        return (True, False) if game.phase == VOTE or seat - 1 in game.evil else (True,)
+        return (True, False) if game.phase == VOTE or seat in game.evil else (True,)
 
     def habit(self, seat: int, draws: Random) -> Any:
         """Merlin and evil players by what they know, others by suspicion."""
-        game, mine = self.game, seat - 1
-        role, evil = game.deal[mine], mine in game.evil
+        game, held = self.game, self.suspected
         if game.phase == TEAM:
-            return self._team(mine, draws)
+            others = [one for one in range(len(game.deal)) if one != seat]
+            draws.shuffle(others)
+            knows = game.deal[seat] in HOLD_EVIL  # Whoever knows evil players takes none of them along.
+            others.sort(key=lambda one: (knows and one in game.evil) + held[one])
+            return (seat, *others[: game.size - 1])
         if game.phase == VOTE:
-            if evil:
-                return not game.evil.isdisjoint(game.team)
-            if role == MERLIN:
-                wise = game.evil.isdisjoint(game.team)
-            else:
-                limit = sum(self.suspected) / len(self.suspected) * len(game.team)
-                wise = sum(self.suspected[one] for one in game.team if one != mine) <= limit
-            return wise == (draws.random() < WISE)
+            clean = game.evil.isdisjoint(game.team)
+            if seat in game.evil:
+                return not clean
+            if game.deal[seat] != MERLIN:
+                clean = sum(held[one] for one in game.team if one != seat) <= sum(held) / len(held) * len(game.team)
+            return clean == (draws.random() < WISE)
         if game.phase == QUEST:
-            return not evil or draws.random() > 0.9
+            return seat not in game.evil or draws.random() > 0.9
         merlin = game.deal.index(MERLIN)
         return merlin if draws.random() < FOUND else draws.choice([one for one in self.moves(seat) if one != merlin])
 
-    def _team(self, mine: int, draws: Random) -> Sequence[int]:
-        game = self.game
-        others = [one for one in range(len(game.deal)) if one != mine]
-        draws.shuffle(others)
-        if game.deal[mine] in HOLD_EVIL:  # Whoever knows evil players takes none of them along.
-            others.sort(key=lambda one: (one in game.evil) + self.suspected[one])
-        else:
-            others.sort(key=lambda one: self.suspected[one])
-        return (mine, *others[: game.size - 1])
-
     def do(self, moves: Mapping[int, Any], draws: Random) -> None:
         """By the rules; a failed quest is blamed on its team."""
-        game = self.game
+        game, done = self.game, [*moves.values()]
         if game.phase == TEAM:
-            (team,) = moves.values()
-            game.propose(team)
+            game.propose(done[0])
         elif game.phase == VOTE:
-            game.vote([*moves.values()])
+            game.vote(done)
         elif game.phase == SHOT:
-            (target,) = moves.values()
-            game.shoot(target)
-        elif fails := game.quest([*moves.values()]):
+            game.shoot(done[0])
+        elif fails := game.quest(done):
             for one in game.team:
                 self.suspected[one] += BLAME * fails / len(game.team)
 
@@ -130,17 +99,17 @@ class AvalonPosition:
 
 def position_of(facts: PrivateInformation, deal: Deal) -> AvalonPosition:
     """Where the game stands, as a player knows it, under a deal."""
-    rounds, options = rounds_of(facts), facts.rules
-    leads = rounds[-1].leader if rounds else facts.seat - 1
-    phase = next((_PHASES[kind] for kind in facts.choices if kind in _PHASES), SHOT)
-    game = Game(options, deal, facts.seat - 1 if phase == TEAM else (leads + (phase != VOTE)) % len(deal))
+    rounds, options, phase = rounds_of(facts), facts.rules, facts.phase
+    game = Game(options, deal, facts.seat - 1)
+    if phase != TEAM:
+        game.leader, game.team = (rounds[-1].leader + (phase != VOTE)) % len(deal), rounds[-1].team
     for event in facts.events:
         if event.kind == RESULT:
             game.rejected = 0 if event.data else game.rejected + 1
         elif event.kind == WENT:
             lost = event.data[1] >= options.fails(game.number)
             game.passed, game.failed = game.passed + (not lost), game.failed + lost
-    game.phase, game.team = phase, rounds[-1].team if rounds else ()
+    game.phase = phase
     return AvalonPosition(game, as_a_servant(facts))
 
 
@@ -149,17 +118,16 @@ class Strategist(TreeSearch):
 
     teams: ClassVar[tuple[str, str]] = (GOOD, EVIL)
 
-    def root(self, view: Observation) -> Root | None:
-        """Every act but speech."""
+    def root(self, view: Observation) -> Root | Action:
+        """Every act but speech, which is what a Servant in this seat would believe; of a seat from 0."""
         facts: PrivateInformation = view.facts
         if SPEAK in facts.choices:
-            return None
+            return Bayesian().act(view)
         roles = facts.rules.roles
         chances = posterior(roles, evidence_of(facts), rounds_of(facts))
         numbers = np.flatnonzero(chances)
         deals = [table_of(roles).deals[one] for one in numbers]
         pairs = [(kind, aim) for kind, aims in facts.choices.items() for aim in aims or (None,)]
-        moves = [_move(kind, aim) for kind, aim in pairs]
         start = position_of(facts, deals[0])
 
         def at(deal: Deal, number: int) -> AvalonPosition:
@@ -167,18 +135,15 @@ class Strategist(TreeSearch):
             game.deal, game.evil = deal, evil_seats(deal)
             return AvalonPosition(game, start.suspected)
 
-        return Root([aimed(kind, aim) for kind, aim in pairs], moves, deals, chances[numbers].tolist(), at)
+        options, moves = [aimed(*pair) for pair in pairs], [_move(*pair) for pair in pairs]
+        return Root(options, moves, deals, chances[numbers].tolist(), at, facts.seat - 1)
 
     def valued(self, facts: PrivateInformation, deal: Deal) -> str:
         """Where somebody is about to propose."""
         return position_of(facts, deal).key() if PROPOSE in facts.choices else ""
 
-    def speech(self, view: Observation) -> Action:
-        """The guide's: what a Servant in this seat would believe."""
-        return Bayesian().act(view)
-
 
 def _move(kind: str, aim: Any) -> Any:
-    if kind in _MOVES:
-        return _MOVES[kind]
+    if aim is None:
+        return kind in (APPROVE, PASS)
     return tuple(one - 1 for one in aim) if isinstance(aim, tuple) else aim - 1

@@ -232,7 +232,7 @@ GAME = GameKind(
             "claims": "apportion.environments.deduction.werewolf.scripts:Claims",
             "bayes": "apportion.environments.deduction.werewolf.scripts:BayesianAgent",
             "sla": "apportion.environments.deduction.chooser:SLA",
-            "lspo": "apportion.environments.deduction.chooser:LSPO",
+            "lspo": "apportion.environments.deduction.latent_strategies:LSPO",
             "strategist": "apportion.environments.deduction.werewolf.strategist:Strategist",
         },
     ),

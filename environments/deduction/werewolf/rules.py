@@ -111,20 +111,17 @@ class Table:
         alive: tuple[int, ...],
         day: int,
         turn: tuple[str, int],
-        voted: bool = False,
+        voted: bool,
     ) -> Table:
-        """A game in its middle; what was done before in this night is left open.
-
-        ``turn``: The phase and who acts. ``voted``: Whether this day's vote is over. The others as in `Table`.
-        """
+        """A game in its middle, at a phase and who acts (``turn``); what was done before in this night is left open."""
         table = cls(options, roles)
         table.alive, table.day = alive, day - 1
         table.wolves = tuple(seat for seat in alive if seat in table.wolves)
         table._fall()
         if turn in table._night:
             table._night = table._night[table._night.index(turn) :]
-        table.phase, seat = turn
-        table.hunter, table._voted = seat if table.phase == SHOOT else NOBODY, voted
+        table.phase, table._voted = turn[0], voted
+        table.hunter = turn[1] if table.phase == SHOOT else NOBODY
         return table
 
     def copy(self) -> Table:

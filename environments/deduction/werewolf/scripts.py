@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from apportion.environments.deduction.events import SPEAK
+from apportion.environments.deduction.events import SPEAK, Event
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import SMALL_TALK, aimed
 from apportion.environments.deduction.werewolf.cast import SEER, WEREWOLF
@@ -168,11 +168,14 @@ class BayesianAgent:
         return at, float(chances[at - 1])
 
 
-def _of_all(facts: PrivateInformation) -> Floats:
-    """What everybody knows, whoever one is."""
-    roles = facts.rules.roles
+def held_by_all(roles: tuple[str, ...], events: tuple[Event, ...]) -> Floats:
+    """How probable each deal is to whoever knows what all know (`public_of`), and no role [shape=(D,)]."""
     table = deals_of(roles)
-    return weighted(table, np.ones(len(table.deals), bool), watched(roles, public_of(facts), HABITS).log)
+    return weighted(table, np.ones(len(table.deals), bool), watched(roles, events, HABITS).log)
+
+
+def _of_all(facts: PrivateInformation) -> Floats:
+    return held_by_all(facts.rules.roles, public_of(facts))
 
 
 def _most(seats: Sequence[int], values: Floats, draws: Random) -> int:

@@ -18,17 +18,17 @@ from scipy.optimize import linprog
 from apportion.environments.agents.language_model import LanguageModelAgent
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.base_game import WIN, Deduction
-from apportion.environments.deduction.chooser import CANDIDATES, LSPO, mind_of
+from apportion.environments.deduction.chooser import CANDIDATES, mind_of
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.latent_strategies import (
+    LSPO,
     LatentSpeaker,
     Node,
     Regrets,
     Rules,
     by_cluster,
-    centres_of,
     clustered,
     embedded,
     minimise_regret,
@@ -141,10 +141,11 @@ def test_a_file_of_strategies_speaks_and_acts_in_whole_games(tmp_path: Path) -> 
     told: list[float] = []
     games = begun(4, "train")
     table = minimise_regret(mind_of("lspo", "werewolf"), games, CLAIMS, 3, lambda done, regret: told.append(regret))
-    assert len(told) == 4 and centres_of(table).shape[1] == 64
+    assert len(told) == 4
     assert all(abs(sum(row) - 1) < 1e-4 for name, row in table.rows.items() if not name.startswith("cluster "))
     table.write(tmp_path / "lspo.json")
     agent = GAME.roster.scripted(f"lspo@{tmp_path / 'lspo.json'}")
+    assert isinstance(agent, LatentSpeaker) and agent.centres.shape[1] == 64
     (game,) = begun(1, "after")
     play(game, dict.fromkeys(game.agents, agent))
     assert game.over

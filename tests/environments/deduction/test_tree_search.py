@@ -28,6 +28,10 @@ class Guess:
     winner: str | None = None
     guessed: list[int] = field(default_factory=list)
 
+    @property
+    def game(self) -> Any:
+        return self
+
     def acting(self) -> tuple[int, ...]:
         return (1,) if self.turns == 0 else (2,) if self.hint is None else (1,)
 
@@ -56,14 +60,14 @@ class Guess:
 
 def test_the_search_finds_the_most_probable_deal_and_plans_its_next_act() -> None:
     root = Root(
-        [Action(str(one)) for one in range(4)], range(4), range(4), (0.1, 0.2, 0.3, 0.4), lambda deal, _: Guess(deal)
+        [Action(str(one)) for one in range(4)], range(4), range(4), (0.1, 0.2, 0.3, 0.4), lambda deal, _: Guess(deal), 1
     )
-    worth = lambda position: float(position.winner == "one")  # noqa: E731
-    found = [searched(root, 1, worth, 400, Random(seed), depth=2) for seed in range(20)]
+    worth = lambda position: float(position.game.winner == "one")  # noqa: E731
+    found = [searched(root, worth, 400, Random(seed), depth=2) for seed in range(20)]
     # 2 first: by the hint, 3 or the more probable of 0 and 1 is left; it wins 0.3 + 0.4 + 0.2, 3 first the same.
     assert all(one in (2, 3) for one in found)
-    alone = Root(root.options[:1], (0,), range(4), (0.25,) * 4, root.at)
-    assert searched(alone, 1, worth, 1, Random(0)) == 0
+    alone = Root(root.options[:1], (0,), range(4), (0.25,) * 4, root.at, 1)
+    assert searched(alone, worth, 1, Random(0)) == 0
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=8), st.integers(1, 60), st.integers(0, 99))
