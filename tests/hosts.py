@@ -78,6 +78,7 @@ class Network:
         return subprocess.Popen(
             ["ip", "netns", "exec", f"{self._bridge}-{name}", *APART, "sh", "-ec", begin, "sh", *command],
             env={**kept, **own, **ENVIRONMENT, **environment},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

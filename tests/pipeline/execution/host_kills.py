@@ -17,74 +17,138 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.behaviour.command import ROOT
-from tests.pipeline.execution.test_two_hosts import RUN, Shared, killed, manifests, replies, sharing
+from tests.pipeline.execution.test_two_hosts import RUN, Shared, manifests, replies, sharing
 
 SESSIONS = 24
-SOON = """
+HOST = """
+import importlib, json, os, runpy, sys
 from apportion.llm_client.cache import leases
 for name in ("_ENTER", "_RENEW"):
     setattr(leases, name, getattr(leases, name).replace("60.0", "6.0"))
 leases.LEASE_S, leases.RENEW_S, leases._GRACE_S = 6.0, 1.0, 2.0
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+from apportion.pipeline.execution import runner
+from tests.behaviour.command import threads
+runner._process_pool = threads
+child = None
+for line in sys.stdin:
+    command = json.loads(line)
+    if command == "poll":
+        found, code = os.waitpid(child, os.WNOHANG) if child else (1, 0)
+        child = None if found else child
+        told = os.waitstatus_to_exitcode(code) if found else None
+    elif command == "kill":
+        os.kill(child, 9)
+        told, child = os.waitpid(child, 0)[1], None
+    else:
+        child = told = os.fork()
+        if not child:
+            for number in (1, 2):
+                os.dup2(os.open("said", os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            sys.argv = command
+            runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+            os._exit(0)
+    print(json.dumps(told), flush=True)
 """
+"""A host's first process has imported all, and its runs, workers and schedulers are forks, which begin at once."""
+MODULES = [
+    "aiobotocore.session", "apportion.cli", "apportion.decompose.language_models",
+    "apportion.llm_client.cache.postgresql", "apportion.llm_client.cache.server_leases",
+    "apportion.llm_client.client", "apportion.pipeline.execution.local", "apportion.pipeline.execution.cluster",
+    "apportion.pipeline.llm_requests.spend", "apportion.pipeline.preflight", "apportion.pipeline.results.publish",
+    "distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "s3fs", "torch",
+]  # fmt: skip
 SLACK_S = 1.0
 """What a killed process' request may arrive after its kill, or its reply be on its way, on a busy machine."""
+
+
+class Host:
+    """A host with at most one program at a time, which can be killed."""
+
+    def __init__(self, shared: Shared, name: str) -> None:
+        shared.host(name)
+        self._said = shared.net.folder(name) / "said"
+        self._process = shared.start(name, [sys.executable, "-c", HOST, *MODULES])
+
+    def _do(self, command: str | list[str]) -> int | None:
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, self._process.stderr.read()
+        return json.loads(answer)
+
+    def start(self, *command: str) -> None:
+        """Begin a module with its arguments."""
+        self._said.unlink(missing_ok=True)
+        self._do(list(command))
+
+    def poll(self) -> int | None:
+        """The program's exit code; None: it is at work."""
+        return self._do("poll")
+
+    def kill(self) -> None:
+        """Kill -9 of the program, if it is at work."""
+        if self.poll() is None:
+            self._do("kill")
+
+    def last_words(self) -> str:
+        """The last line that the program has said."""
+        lines = self._said.read_text().strip().splitlines() if self._said.exists() else []
+        return lines[-1][:90] if lines else ""
 
 
 class Round:
     """One run, from nothing to its end, whose processes are killed meanwhile."""
 
-    def __init__(self, shared: Shared, kind: str, chance: random.Random) -> None:
-        self.shared, self.kind, self.chance = shared, kind, chance
-        self.names = "ab" if kind == "runners" else "sabr"
+    def __init__(self, shared: Shared, hosts: dict[str, Host], kind: str, chance: random.Random) -> None:
+        self.shared, self.hosts, self.kind, self.chance = shared, hosts, kind, chance
         self.killed_s: list[float] = []
         self.ends: Counter[str] = Counter()
-        for name in self.names:
-            site = shared.host(name) / "site"
-            site.mkdir(exist_ok=True)
-            (site / "sitecustomize.py").write_text(SOON)
-        self.processes = {name: self.start(name) for name in self.names}
+        for name in hosts:
+            shared.host(name)
+            self.start(name)
 
-    def start(self, name: str):
-        more = {"PYTHONPATH": f"{self.shared.net.here}/site:{ROOT}"}
-        if self.kind == "runners":
-            return self.shared.start(name, **more)
-        if name != "r":
-            return self.shared.dask(name, **more)
-        return self.shared.start(name, [*RUN, "--executor", f"dask://{self.shared.net.at('s')}:8786"], **more)
+    def start(self, name: str) -> None:
+        """A runner on each of ``ab``, or a scheduler on ``s``, workers on ``ab`` and a runner on ``r``."""
+        place, run = self.shared.net.at("s") if "s" in self.hosts else "", RUN[2:]
+        commands = {
+            "s": ["distributed.cli.dask_scheduler", "--host", place, "--port", "8786", "--no-dashboard"],
+            "r": [*run, "--executor", f"dask://{place}:8786"],
+        }
+        worker = ["distributed.cli.dask_worker", f"tcp://{place}:8786", "--nthreads", "1", "--no-nanny"]
+        self.hosts[name].start(*commands.get(name, [*worker, "--no-dashboard"] if place else run))
 
     def kill(self) -> None:
-        victims = {"runners": "ab", "worker": "ab", "scheduler": "s"}[self.kind]
-        name = self.chance.choice([name for name in victims if self.processes[name].poll() is None] or [""])
-        if name:
-            killed(self.processes[name])
-            self.killed_s.append(time.monotonic())
-            # What was a scheduler's does not go on with another.
-            for other in self.names if name == "s" else name:
-                self.collect(other)
-                killed(self.processes[other])
-            for other in self.names if name == "s" else name:
-                self.processes[other] = self.start(other)
-
-    def collect(self, name: str) -> None:
-        """What a run's end says, which a scheduler's kill ends."""
-        if name == "r":
-            self.processes[name].wait(120)
-            self.ends[self.processes[name].stderr.read().strip().splitlines()[-1][:90]] += 1
+        """One of those that are at work, at once begun again; what was a scheduler's does not go on with another."""
+        victims = [name for name in ("s" if self.kind == "scheduler" else "ab") if self.hosts[name].poll() is None]
+        if not victims:
+            return
+        victim = self.chance.choice(victims)
+        self.hosts[victim].kill()
+        self.killed_s.append(time.monotonic())
+        if victim == "s":
+            while self.hosts["r"].poll() is None:
+                time.sleep(0.1)
+            self.ends[self.hosts["r"].last_words()] += 1
+        for name in self.hosts if victim == "s" else victim:
+            self.hosts[name].kill()
+            self.start(name)
 
     def over(self) -> bool:
         """Whether every run has reached its end; one that has not is started again."""
-        ends = {name: self.processes[name].poll() for name in ("ab" if self.kind == "runners" else "r")}
+        ends = {name: self.hosts[name].poll() for name in ("r" if "r" in self.hosts else "ab")}
         for name, code in ends.items():
             if code:
-                self.ends[self.processes[name].communicate()[1].strip().splitlines()[-1][:90]] += 1
-                self.processes[name] = self.start(name)
-        return all(code == 0 for code in ends.values())
+                self.ends[self.hosts[name].last_words()] += 1
+                self.start(name)
+        return not any(code is None or code for code in ends.values())
 
     def faults(self, expected: dict[Path, str]) -> list[str]:
         """What ought not to be, in words."""
         shared, told = self.shared, []
-        for name in "ab" if self.kind == "runners" else "r":
+        for name in "r" if "r" in self.hosts else "ab":
             if manifests(shared.net.folder(name) / "run" / "store") != expected:
                 told.append(f"{name} has other artifacts than a local run")
         first, again = shared.put(), shared.put("412")
@@ -118,19 +182,18 @@ def main() -> int:
     chance, kills, rounds, faults, ends = random.Random(given.seed), 0, 0, [], Counter[str]()
     with sharing(given.folder, SESSIONS) as shared:
         expected = shared.locally_made()
+        hosts = {name: Host(shared, name) for name in ("ab" if given.kind == "runners" else "sabr")}
         while kills < given.kills:
             shared.begin_anew(f"round{rounds}")
-            this, next_s = Round(shared, given.kind, chance), time.monotonic() + chance.uniform(2, 14)
-            try:
-                while not this.over():
-                    if kills + len(this.killed_s) < given.kills and time.monotonic() > next_s:
-                        this.kill()
-                        next_s = time.monotonic() + chance.uniform(2, 14)
-                    time.sleep(0.02)
-                faults += this.faults(expected)
-            finally:
-                for process in this.processes.values():
-                    killed(process)
+            this, next_s = Round(shared, hosts, given.kind, chance), time.monotonic() + chance.uniform(1, 12)
+            while not this.over():
+                if kills + len(this.killed_s) < given.kills and time.monotonic() > next_s:
+                    this.kill()
+                    next_s = time.monotonic() + chance.uniform(1, 12)
+                time.sleep(0.05)
+            faults += this.faults(expected)
+            for host in hosts.values():
+                host.kill()
             rounds, kills, ends = rounds + 1, kills + len(this.killed_s), ends + this.ends
             print(f"{rounds} rounds, {kills} kills, {dict(ends)}, faults: {faults}", flush=True)
     return int(bool(faults))

@@ -1,6 +1,7 @@
 """Two hosts that have only a bucket, a database and perhaps a Dask scheduler in common make and pay all once."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -100,10 +101,8 @@ class Shared:
         """Runs on these hosts; nobody gets a reply before all of them are at what asks for one."""
         self._asked.clear()
         started = [self.start(name) for name in names]
-        while True:
-            lines = (self.folder / "moto.log").read_text().splitlines()
-            if {self.net.at(name) for name in names} <= {line.split()[0] for line in lines if "Fjudge" in line}:
-                break
+        awaited = {self.net.at(name) for name in names}
+        while awaited - {row[0] for row in self.stored() if "artifacts/judge/" in row[6]}:
             assert all(process.poll() is None for process in started)
             time.sleep(0.05)
         self._asked.set()
@@ -122,9 +121,13 @@ class Shared:
 
     def put(self, status="200"):
         """How often each artifact was put into the bucket and the answer was ``status``."""
-        rows = [line.split() for line in (self.folder / "moto.log").read_text().splitlines() if '"PUT ' in line]
-        mine = f"{self.bucket}artifacts/"
-        return Counter(words[-4] for words in rows if words[-4].startswith(mine) and words[-2] == status)
+        rows = [row for row in self.stored() if row[5] == '"PUT' and row[-2] == status]
+        return Counter(row[6] for row in rows if row[6].startswith(f"{self.bucket}artifacts/"))
+
+    def stored(self):
+        """The words of each request to the store: who, -, -, day, time, method, what, protocol, status, -."""
+        log = re.sub(r"\x1b\[\d+m", "", (self.folder / "moto.log").read_text())
+        return [line.split() for line in log.splitlines() if line.endswith(" -")]
 
     def locally_made(self):
         """The artifacts of a run that shares nothing."""
