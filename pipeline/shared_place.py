@@ -151,7 +151,8 @@ class Bucket(Folder):
         self.url = url
         self._listed: dict[str, dict[str, int]] = {}
         self._noted: dict[str, tuple[str, list[str]]] = {}
-        self._lock, self._timer = Lock(), None
+        self._lock = Lock()
+        self._timer: Timer | None = None
 
     @cached_property
     def _files(self) -> Any:

@@ -189,7 +189,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     given.folder.mkdir(parents=True)
-    os.environ["OPENAI_API_KEY"] = "a key"
+    os.environ |= {
+        "OPENAI_API_KEY": "a key",
+        "APPORTION_CACHE": str(given.folder / "cache"),
+    }
     chance, kills, rounds, faults, ends = random.Random(given.seed), 0, 0, [], Counter[str]()
     with sharing(given.folder, SESSIONS) as shared:
         expected = shared.locally_made()
