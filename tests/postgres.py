@@ -34,11 +34,14 @@ def _user():
 
 
 class Cluster:
-    """A server of PostgreSQL that can be stopped and begun again."""
+    """A server of PostgreSQL that can be stopped and begun again; reached by ``address``, too, where there is one."""
 
-    def __init__(self, programs, folder, user):
+    def __init__(self, programs, folder, user, address=""):
         self._programs, self._folder, self._user, self._ledger = programs, folder, user, None
+        self._address = address
         self.run("initdb", "-D", "data", "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        with (folder / "data" / "pg_hba.conf").open("a") as file:
+            file.write("host all tests samenet trust\n")
 
     def run(self, program, *arguments):
         command = [str(self._programs / program), *arguments]
@@ -48,7 +51,7 @@ class Cluster:
     def start(self):
         # The log is a file: a pipe would stay open for as long as the server runs.
         # Killed processes lose nothing that the system has; to sync it would take seconds on a busy disk.
-        options = f"-k {self._folder} -c listen_addresses= -c fsync=off"
+        options = f"-k {self._folder} -c listen_addresses={self._address} -c fsync=off"
         self.run("pg_ctl", "-D", "data", "-w", "-t", "600", "-l", "log", "-o", options, "start")
 
     def stop(self):
@@ -91,7 +94,7 @@ def _is_zombie(process):
 
 
 @contextmanager
-def cluster():
+def cluster(address=""):
     """A running server, or a skip that says what is missing."""
     programs, user = _programs(), _user()
     if programs is None:
@@ -102,7 +105,7 @@ def cluster():
     try:
         if user is not None:
             shutil.chown(folder, user)
-        server = Cluster(programs, folder, user)
+        server = Cluster(programs, folder, user, address)
         server.start()
         try:
             yield server

@@ -136,7 +136,7 @@ class Engine:
                 self._forget_failure(stage.name, unit)
                 return Outcome(stage.name, unit, "reused")
             with waiting_for(self.leases, key, f"{stage.name} ({unit})"):
-                if self.store.find(stage.name, key) is not None:  # Another has made it since.
+                if self.store.find_anew(stage.name, key) is not None:  # Another has made it since.
                     return Outcome(stage.name, unit, "reused")
                 self._make(stage, unit, key, progress, measured)
         except BlockedError as error:

@@ -52,6 +52,14 @@ class RemoteStore(Store):
         self._shared.add(key)
         return super().find(stage, key)
 
+    def find_anew(self, stage: str, key: str) -> Artifact | None:
+        """See `Store`; what no listing names is asked for by its name."""
+        found = self.find(stage, key)
+        if found is None and self._fetch(stage, key):
+            self._shared.add(key)
+            found = super().find(stage, key)
+        return found
+
     def commit(
         self, stage: str, key: str, scratch: Path, tables: Mapping[str, pa.Table], documents: Mapping[str, Any]
     ) -> Artifact:

@@ -182,18 +182,20 @@ class _Listener(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(server: OpenAIServer, port: int = 0, tls: ssl.SSLContext | None = None) -> Iterator[OpenAIServer]:
-    """Run ``server`` on a loopback port, a free one by default, while the block lasts; with ``tls`` by https."""
+def serving(
+    server: OpenAIServer, port: int = 0, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1"
+) -> Iterator[OpenAIServer]:
+    """Run ``server`` on a port of ``address``, a free one by default, while the block lasts; with ``tls`` by https."""
 
     handler = type("Handler", (_Handler,), {"openai": server})
-    http = _Listener(("127.0.0.1", port), handler)
+    http = _Listener((address, port), handler)
     http.daemon_threads = True
     if tls is not None:
         # Shaking hands is for the thread of the connection: in the listener's, one client would hold up all.
         http.socket = tls.wrap_socket(http.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    server.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{http.server_port}/v1"
+    server.url = f"{'http' if tls is None else 'https'}://{address}:{http.server_port}/v1"
     try:
         yield server
     finally:

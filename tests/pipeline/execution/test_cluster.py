@@ -164,7 +164,7 @@ def asked(folder, threads=1, **changes):
     """What a worker complains of, where not all is as it is here."""
     corpus = write_small_corpus(folder / "corpus", sessions=6)
     (folder / "run" / ".probe").mkdir(parents=True)
-    held = {"ours": identity(), "probe": folder / "run" / ".probe", "corpus": corpus, "threads": 1}
+    held = {"ours": identity(), "probe": folder / "run" / ".probe", "corpus": corpus, "threads": 1, "store": None}
     held["files"] = sorted(path.name for path in corpus.iterdir())
     worker = SimpleNamespace(state=SimpleNamespace(nthreads=threads))
     return complaints(**{**held, **changes}, dask_worker=worker)
