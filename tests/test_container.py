@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def _instructions() -> list[tuple[str, str]]:
 
 
 def _tool(name: str, package: str) -> str:
-    found = shutil.which(name)
+    found = shutil.which(name, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if found is None:
         pytest.skip(f"no {name} here: pip install {package}, and put it into the PATH")
     return found
