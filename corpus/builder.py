@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -181,7 +181,8 @@ def spilled_into(folder: Path) -> Iterator[None]:
     finally:
         _FOLDER.reset(token)
         if folder.is_dir():
-            temporary_name(folder / "turns.parquet").unlink(missing_ok=True)
+            with suppress(OSError):  # What ended the import is told, and the next one removes it.
+                temporary_name(folder / "turns.parquet").unlink(missing_ok=True)
             if is_new and not any(folder.iterdir()):
                 folder.rmdir()
 
