@@ -162,7 +162,9 @@ def test_the_units_of_scores_scale_the_values(factor: float, shift: float) -> No
     )
     settings = ReactionSettings()
     expected = factor * learn(one, everyone, settings).worth.values(one)
-    np.testing.assert_allclose(learn(two, everyone, settings).worth.values(two), expected, rtol=1e-6, atol=1e-8 * factor)
+    np.testing.assert_allclose(
+        learn(two, everyone, settings).worth.values(two), expected, rtol=1e-6, atol=1e-8 * factor
+    )
 
 
 def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) -> pa.Table:
