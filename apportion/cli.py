@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 import click
@@ -75,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = cli.main(args=arguments, prog_name="apportion", standalone_mode=False)
     except click.exceptions.Abort as stop:
+        if threading.active_count() == 1:  # Nothing is waited for any more: another Ctrl-C does not change the code.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         _end(f"stopped. {str(stop) or GOES_ON}", EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()

@@ -287,6 +287,12 @@ class FileLeases:
         except _HeldElsewhereError:
             yield False
 
+    def clear(self) -> None:
+        """Remove the files of processes that ended without it."""
+        for path in self._folder.glob("*"):
+            with self.hold(path.name):
+                pass
+
     def holder(self, name: str) -> str | None:
         """See `Leases`."""
         try:

@@ -24,6 +24,7 @@ from apportion.corpus.recordings.fetched import held, state_of
 from apportion.corpus.session import Session
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import (
+    FileLeases,
     canonical_json,
     digest,
     file_digest,
@@ -139,6 +140,7 @@ class Store:
                 shutil.rmtree(folder, ignore_errors=True)
         for folder in (self.root / "inputs", *(self.root / "failures").glob("*")):
             remove_leftovers(folder)
+        FileLeases(self.root / "leases").clear()
 
     def commit(
         self, stage: str, key: str, scratch: Path, tables: Mapping[str, pa.Table], documents: Mapping[str, Any]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from apportion.corpus.session import Session, Turn
 from apportion.foundation.errors import UnitError
-from apportion.foundation.files import canonical_json, digest, write_atomically
+from apportion.foundation.files import FileLeases, canonical_json, digest, write_atomically
 from apportion.pipeline.engine.store import InputHashes, Store
 
 KEY = "a" * 64
@@ -105,8 +105,11 @@ Store(Path(sys.argv[1])).scratch()
     subprocess.run([sys.executable, "-c", left_by_killed, str(tmp_path)], cwd=Path(__file__).parents[3], check=True)
     store = Store(tmp_path)
     (left,) = (tmp_path / "tmp").iterdir()
-    own = store.scratch()
-    store.clear_scratch()
+    own, leases = store.scratch(), FileLeases(tmp_path / "leases")
+    with leases.hold("ours"):
+        (tmp_path / "leases" / "of the dead").touch()
+        store.clear_scratch()
+        assert [path.name for path in (tmp_path / "leases").iterdir()] == ["ours"]
     assert not left.exists()
     assert own.exists()
 
