@@ -8,7 +8,7 @@ The peers, measured in the same run on the same file: pure decoding, and the nai
 picture is searched for face, eyes and smile with OpenCV's defaults and goes through the emotion network. The films are
 transcoded from a real talking head (../shared/media); the large network has RANDOM WEIGHTS: it tells the time alone.
 
---cores: two worker processes against one, median of 5.  --long: 31 minutes, memory and time per minute.
+--cores: two workers against one, by processes and by Dask, median of 3.  --long: 31 minutes, memory and time a minute.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import time
 import wave
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -44,12 +45,15 @@ from apportion.features.emotion_model.expression_pair import PAIR
 from apportion.features.extract import extract_session
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.model_hub.mesh import find_mesh
+from apportion.pipeline.execution.status import run_status
 from benchmarks.measure import tell, timed
 
 DETECTORS = ("yunet", "haar", "mesh", "mesh without iris")
 SIZES = ((320, 240), (640, 360), (640, 480), (1280, 720))
 FPS = 30
-CANDOR_PERSON_HOURS = 1711
+CANDOR, CANDOR_PERSON_HOURS = 1656, 1711
+MINUTES = 2
+"""Of a film whose features several workers make."""
 NAIVE_PICTURES = 60
 Seconds = float
 
@@ -173,10 +177,10 @@ def settings_of(detector: str, emotion: str, shared: Path) -> FeatureSettings:
 
 
 def measure_cores(shared: Path, folder: Path) -> None:
-    """Wall time of `apportion run --only features` with two workers against one, each five times, taking turns."""
+    """Wall time of `apportion run --only features` on 12 films with two workers against one, by processes and Dask."""
     films = folder / "films"
     (films / "media").mkdir(parents=True)
-    transcode(shared / "media" / "WDA_KatieHill_000.mp4", films / "media" / "a.mp4", (640, 480), 60)
+    transcode(shared / "media" / "WDA_KatieHill_000.mp4", films / "media" / "a.mp4", (640, 480), 60 * MINUTES)
     sessions = []
     for number in range(12):
         (films / "media" / f"{number}.mp4").hardlink_to(films / "media" / "a.mp4")
@@ -185,14 +189,34 @@ def measure_cores(shared: Path, folder: Path) -> None:
         media = (Media("a", "video", f"media/{number}.mp4"),)
         sessions.append(Session(f"s{number:02}", turns, (rating,), media))
     to_corpus([Planted(session, "film", {}) for session in sessions], films).write(films)
-    spent: dict[int, list[float]] = {1: [], 2: []}
-    for turn in range(5):
-        for workers in spent:
-            config = folder / f"{workers}_{turn}.toml"
-            config.write_text(f'corpus = "{films}"\noutput = "run_{workers}_{turn}"\n[run]\nworkers = {workers}\n')
-            spent[workers].append(timed(["run", "--only", "features", str(config)])[0])
-    one, two = (statistics.median(spent[workers]) for workers in (1, 2))
-    tell("two workers against one", one / two, "ratio", one_s=round(one, 2), two_s=round(two, 2), runs=5)
+    spent: dict[tuple[str, int], list[float]] = {(kind, n): [] for kind in ("local", "dask") for n in (1, 2)}
+    for turn in range(3):
+        for (kind, workers), seconds in spent.items():
+            config = folder / f"{kind}_{workers}_{turn}.toml"
+            config.write_text(f'corpus = "{films}"\noutput = "{config.stem}"\n[run]\nworkers = {workers}\n')
+            with dask_workers(workers) if kind == "dask" else nullcontext("local") as executor:
+                seconds.append(timed(["run", "--only", "features", "--executor", executor, str(config)])[0])
+    for kind in ("local", "dask"):
+        one, two = (statistics.median(spent[kind, workers]) for workers in (1, 2))
+        tell(f"two workers against one, {kind}", one / two, "ratio", one_s=round(one, 2), two_s=round(two, 2), runs=3)
+    begun = run_status(folder / "dask_1_0", folder / "none").stages
+    session_s = (
+        sum(stage.seconds for stage in begun if stage.stage == "features") / 12 * CANDOR_PERSON_HOURS * 60 / CANDOR
+    )
+    for workers in (1, 10, 100):
+        # Equal sessions: the last round of workers is the one that is not full.
+        hours = math.ceil(CANDOR / workers) * session_s / 3600
+        told = {"session_s": round(session_s), "idle": round(1 - CANDOR * session_s / 3600 / workers / hours, 3)}
+        tell(f"CANDOR's features by {workers} workers, reckoned", hours, "h", **told)
+
+
+@contextmanager
+def dask_workers(number: int) -> Iterator[str]:
+    """A scheduler with ``number`` workers, a process each; gives its address as `--executor` takes it."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=number, threads_per_worker=1, dashboard_address=None, protocol="tcp") as made:
+        yield made.scheduler_address.replace("tcp://", "dask://")
 
 
 def measure_long(shared: Path, folder: Path) -> None:

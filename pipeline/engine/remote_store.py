@@ -39,16 +39,18 @@ class RemoteStore(Store):
     def find(self, stage: str, key: str) -> Artifact | None:
         """The artifact of this key, by a listing of the bucket that `Bucket.look_anew` renews where it is not here.
 
-        One that is here and not there (an upload has failed, another bucket was set) is uploaded.
+        One that is here and not there (an upload has failed, another bucket was set) is uploaded; of one whose upload
+        was interrupted before it was noted here, the bucket's is taken.
         """
         found = super().find(stage, key)
         if key in self._shared or (found is not None and self.looks_only):
             return found
-        if found is None:
-            if _object(stage, key) not in self.bucket.names(f"{ARTIFACTS}/{stage}") or not self._fetch(stage, key):
+        if found is None or (found.folder.is_relative_to(self.root) and not self._is_marked(found.folder)):
+            there = _object(stage, key) in self.bucket.names(f"{ARTIFACTS}/{stage}") and self._fetch(stage, key)
+            if found is None and not there:
                 return None
-        elif found.folder.is_relative_to(self.root) and not self._is_marked(found.folder):
-            self._upload(stage, key)
+            if not there:
+                self._upload(stage, key)
         self._shared.add(key)
         return super().find(stage, key)
 

@@ -20,7 +20,7 @@ import pytest
 
 from apportion.pipeline import shared_place
 from apportion.pipeline.engine.progress import Activity, entries
-from apportion.pipeline.engine.remote_store import RemoteStore
+from apportion.pipeline.engine.remote_store import MARK, RemoteStore
 from apportion.pipeline.engine.store import MANIFEST
 from apportion.pipeline.shared_place import Bucket, StoreError
 from tests.bucket_server import serving
@@ -95,6 +95,17 @@ def test_what_was_made_without_the_bucket_is_uploaded_once_and_by_who_only_looks
     server.requests.clear()
     host(tmp_path / "a").find("stage", KEY)
     assert server.called("PUT") == []
+
+
+def test_what_was_uploaded_by_a_process_that_was_killed_then_is_not_put_again(server, tmp_path):
+    made = commit(host(tmp_path / "a"))
+    (made.folder / MARK).unlink()
+    server.requests.clear()
+    found = host(tmp_path / "a").find("stage", KEY)
+    assert content(found) == content(made) and server.called("PUT") == []
+    server.requests.clear()
+    host(tmp_path / "a").find("stage", KEY)
+    assert len(server.requests) == 1  # which bucket it is
 
 
 def test_equal_artifacts_are_equal_objects(server, tmp_path):
