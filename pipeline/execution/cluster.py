@@ -13,7 +13,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -265,7 +265,7 @@ class DaskExecutor(ClusterExecutor):
         from distributed import KilledWorker
 
         self.lost = (KilledWorker,)
-        self._inner, self._topic, self._progress = client.get_executor(), topic, progress
+        self._client, self._topic, self._progress = client, topic, progress
         workers = client.scheduler_info(n_workers=-1)["workers"]
         self._names = {address: str(about["name"]) for address, about in workers.items()}
         self._declared: dict[str, float] = {}
@@ -289,7 +289,10 @@ class DaskExecutor(ClusterExecutor):
             near = [address for address in self._names if urlsplit(address).hostname == host]
             place |= {"workers": near, "allow_other_workers": True}
         key = f"{stage}-{number}-{uuid.uuid4().hex}"
-        future: Future[Any] = self._inner.submit(run_told, identity(), self._topic, fn, *args, key=key, **place)
+        asked = self._client.submit(run_told, identity(), self._topic, fn, *args, key=key, **place)
+        future: Future[Any] = Future()
+        future.add_done_callback(lambda given: asked.cancel() if given.cancelled() else None)
+        asked.add_done_callback(lambda done: _hand_over(done, future))
         return future
 
     def told(self, event: tuple[float, Any]) -> None:
@@ -302,6 +305,20 @@ class DaskExecutor(ClusterExecutor):
             if not news["expected"]:
                 left = "its shard is tried again" if self._names else "no other is left, and one is waited for"
                 self._progress.warn(f"worker {name} was lost; {left}.")
+
+
+def _hand_over(done: Any, future: Future[Any]) -> None:
+    """Give ``future`` the outcome of Dask's; cancelled where it cannot be fetched.
+
+    `Client.get_executor` leaves a future without an end whose scheduler goes while its result is on the way.
+    """
+    with suppress(Exception):
+        if done.status == "error":
+            future.set_exception(done.exception())
+        elif done.status == "finished":
+            future.set_result(done.result())
+    if future.cancel():
+        future.set_running_or_notify_cancel()
 
 
 def resources_of(config: Config, stage: str) -> dict[str, int]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -196,6 +196,30 @@ def test_a_worker_of_several_threads_or_with_other_settings_is_useless(tmp_path,
     assert told[1].startswith("has OMP_NUM_THREADS = 8: set it to 1 (run.threads)") and len(told) == 2
 
 
+class Asked:
+    """Dask's future, whose end a test decides."""
+
+    status, cancelled, value = "pending", False, None
+
+    def add_done_callback(self, callback):
+        self.callback = callback
+
+    def end(self, status, value=None):
+        self.status, self.value = status, value
+        self.callback(self)
+
+    def cancel(self):
+        self.cancelled = True
+
+    def exception(self):
+        return self.value
+
+    def result(self):
+        if isinstance(self.value, Exception):
+            raise self.value
+        return self.value
+
+
 class FakeClient:
     """Workers by name, and what each answers."""
 
@@ -210,12 +234,10 @@ class FakeClient:
     def run(self, function, *args, on_error, callback_timeout):
         return self.answers
 
-    def get_executor(self):
-        return self
-
     def submit(self, *work, **where):
         self.submitted.append((work, where))
-        return Future()
+        self.asked = Asked()
+        return self.asked
 
 
 def test_workers_that_cannot_be_used_are_told_by_name_before_there_is_work(tmp_path):
@@ -235,6 +257,35 @@ def test_questions_are_asked_by_the_workers_of_one_machine(tmp_path):
         executor.submit(len, small(tmp_path), stage, shard, 8)
     places = [where.get("workers") for _, where in client.submitted]
     assert places == [["tcp://a:11", "tcp://a:13"], None, None] and client.submitted[0][1]["allow_other_workers"]
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "expected"),
+    [
+        ("finished", [1], [1]),
+        ("error", OSError("disk full"), OSError),
+        ("cancelled", None, CancelledError),
+        ("finished", OSError("the scheduler has gone while the result was on its way"), CancelledError),
+    ],
+)
+def test_a_shard_has_an_end_whatever_becomes_of_dask_s_future(tmp_path, status, value, expected):
+    client = FakeClient({"tcp://h:11": []})
+    future = DaskExecutor(client, "topic", StageProgress(quiet=True)).submit(len, small(tmp_path), "embed", 0, 8)
+    client.asked.end(status, value)
+    assert wait([future], timeout=0).done == {future}
+    if expected == [1]:
+        assert future.result() == [1]
+    else:
+        with pytest.raises(expected):
+            future.result()
+
+
+def test_a_shard_that_the_runner_cancels_is_cancelled_at_the_scheduler(tmp_path):
+    client = FakeClient({"tcp://h:11": []})
+    future = DaskExecutor(client, "topic", StageProgress(quiet=True)).submit(len, small(tmp_path), "embed", 0, 8)
+    assert future.cancel() and client.asked.cancelled
+    client.asked.end("finished", [1])  # as it may be by then
+    assert future.cancelled()
 
 
 def test_what_needs_a_gpu_or_memory_goes_where_workers_declare_them(tmp_path):
