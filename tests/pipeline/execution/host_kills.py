@@ -103,7 +103,7 @@ class Round:
 
     def __init__(self, shared: Shared, hosts: dict[str, Host], kind: str, chance: random.Random) -> None:
         self.shared, self.hosts, self.kind, self.chance = shared, hosts, kind, chance
-        self.killed_s: list[float] = []
+        self.kills, self.killed_s = 0, list[float]()
         self.ends: Counter[str] = Counter()
         self.next_at = 0
         for name in hosts:
@@ -136,13 +136,17 @@ class Round:
             return
         victim = self.chance.choice(victims)
         self.hosts[victim].kill()
+        self.kills += 1
         self.killed_s.append(time.monotonic())
         if victim == "s":
             while self.hosts["r"].poll() is None:
                 time.sleep(0.1)
             self.ends[self.hosts["r"].last_words()] += 1
-        for name in self.hosts if victim == "s" else victim:
+        others = self.hosts if victim == "s" else victim
+        for name in others:
             self.hosts[name].kill()
+        self.killed_s.append(time.monotonic())
+        for name in others:
             self.start(name)
 
     def over(self) -> bool:
@@ -173,8 +177,8 @@ class Round:
                 told.append("a reply was paid twice without a kill between")
         again = len(shared.llm.requests) - len(asked)
         self.ends["asked again, being on the way at a kill"] += again
-        if again > AT_ONCE * len(self.killed_s):
-            told.append(f"{again} replies paid twice at {len(self.killed_s)} kills; each can meet {AT_ONCE}")
+        if again > AT_ONCE * self.kills:
+            told.append(f"{again} replies paid twice at {self.kills} kills; each can meet {AT_ONCE}")
         if len(asked) != SESSIONS or replies(shared) != SESSIONS:
             told.append(f"{replies(shared)} replies in the ledger to {len(asked)} questions")
         return told
@@ -202,13 +206,13 @@ def main() -> int:
             this = Round(shared, hosts, given.kind, chance)
             while not this.over():
                 time.sleep(chance.uniform(0.05, 0.25))
-                if kills + len(this.killed_s) < given.kills and this.requests() > this.next_at:
+                if kills + this.kills < given.kills and this.requests() > this.next_at:
                     this.kill()
                     this.draw()
             faults += this.faults(expected)
             for host in hosts.values():
                 host.kill()
-            rounds, kills, ends = rounds + 1, kills + len(this.killed_s), ends + this.ends
+            rounds, kills, ends = rounds + 1, kills + this.kills, ends + this.ends
             print(f"{rounds} rounds, {kills} kills, {dict(ends)}, faults: {faults}", flush=True)
     return int(bool(faults))
 
