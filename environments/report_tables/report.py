@@ -72,7 +72,7 @@ class Report:
         """Why something is not there, the command that gives it, and of which tables."""
         found: dict[tuple[str, str], list[str]] = {}
         for table in self.tables:
-            for pair in table.fills().items():
+            for pair in table.fills():
                 found.setdefault(pair, []).append(table.title.partition(":")[0])
         return [(reason, fill, listed(list(dict.fromkeys(where)), 20)) for (reason, fill), where in found.items()]
 

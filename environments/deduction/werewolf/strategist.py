@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
@@ -35,12 +35,6 @@ class WerewolfPosition:
     def __init__(self, game: Table, wolf: Sequence[float], seer: Sequence[float]) -> None:
         self.game, self.wolf, self.seer = game, list(wolf), seer
 
-    def moves(self, seat: int) -> Sequence[int]:
-        """At whom an act may be aimed; no vote is given away."""
-        aims, wolves = self.game.aims(seat), self.game.wolves
-        kept = [one for one in aims if one != NOBODY and not (seat in wolves and one in wolves)]
-        return kept or aims if self.game.phase == VOTE else aims
-
     def habit(self, seat: int, draws: Random) -> int:
         """Whom most hold for a werewolf or for the seer, more or less; a werewolf spares its own."""
         game = self.game
@@ -58,10 +52,6 @@ class WerewolfPosition:
         for kind, seat, is_wolf in self.game.do(moves, draws):
             if kind == rules.CHECKED and draws.random() < TOLD:
                 self.wolf[int(seat) - 1] = 2.0 if is_wolf else 0.0
-
-    def seen(self) -> Hashable:
-        """What all see."""
-        return self.game.phase, self.game.day, self.game.alive
 
     def key(self) -> str:
         """Before a vote: who lives, and whether a werewolf seems to be one."""

@@ -64,6 +64,11 @@ class RatedEpisodes:
     humans: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
+    @classmethod
+    def none(cls) -> RatedEpisodes:
+        """Before anybody has played."""
+        return cls((), "nobody", ("nobody",))
+
     def played_by_people(self, seat: Seat) -> bool:
         """Whether a person played."""
         return seat.human or is_human(seat.agent, self.humans)
