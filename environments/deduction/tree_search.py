@@ -1,11 +1,11 @@
 """Strategist (Light et al., 2025, section 3): search over the exact rules with a value that self-play improves.
 
-Each simulation draws a deal from the exact posterior of what the seat knows, chooses one of the seat's acts by UCB1, and
-plays on by habits until the position has a value that self-play knows, or the game ends: information-set search
-(Cowling et al., 2012) of one own act. Deeper trees, in which later own acts are chosen by UCB1 as well, won no more in
-Werewolf and less in Avalon with as many simulations (docs/evidence/games.md), so that there is none. The value is a table: how often the first team has won
-from positions of one key, which is made anew by each round of self-play (their section 3.2 lets a model write it as
-code). Speech is chosen among sentences of a guide (their section 3.3), or is the guide's.
+Each simulation draws a deal from the exact posterior of what the seat knows, chooses one of its acts by UCB1, and plays
+on by habits to a position whose value self-play knows, or to the end: single-observer information-set search (Cowling
+et al., 2012) one own act deep. Trees in which UCB1 chooses later own acts, too, won no more in Werewolf and less in
+Avalon (docs/evidence/games.md). The value is a table: how often the first team has won from positions of one key, which
+is made anew by each round of self-play (their section 3.2 lets a model write it as code). Speech is chosen among
+sentences of a guide (their section 3.3), or is the guide's.
 """
 
 from __future__ import annotations

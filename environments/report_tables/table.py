@@ -124,8 +124,8 @@ class Table:
             "notes": list(self._notes()),
         }
 
-    def fills(self) -> list[tuple[str, str]]:
-        """Why something is not there, and the command that gives it; of which rows, where one reason has several."""
+    def fills(self) -> list[tuple[str, str, str]]:
+        """Why something is not there, the command that gives it, and of which rows, where one reason has several."""
         found: dict[tuple[str, str], dict[str, None]] = {(self.absent, self.fill): {}}
         for row in self.rows:
             for cell in row:
@@ -133,7 +133,7 @@ class Table:
                     found.setdefault((cell.reason, cell.fill), {})[self._named(row)] = None
         ways = Counter(reason for reason, fill in found if fill)
         return [
-            (reason if ways[reason] == 1 else f"{', '.join(rows)}: {reason}", fill)
+            (reason, fill, "" if ways[reason] == 1 else ", ".join(rows))
             for (reason, fill), rows in found.items()
             if fill
         ]

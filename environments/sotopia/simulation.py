@@ -129,9 +129,8 @@ def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...
     """
     nothing, partner = True, choice.partner
     if partner is not None and (partner not in choice.agents or choice.matches is not None):
-        raise InputError(
-            f"{choice.called('partner')} {partner!r}: one of {', '.join(choice.agents)}, without {choice.called('matches')}"
-        )
+        known = ", ".join(choice.agents)
+        raise InputError(f"{choice.called('partner')} {partner!r}: one of {known}, without {choice.called('matches')}")
     tasks = choice.space.draw(pairs=choice.pairs, seed=choice.seed)
     if choice.matches is not None:
         yield from _drawn(choice, list(tasks), choice.matches)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.league import larger_first
 from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
-from apportion.environments.report_tables.rows_to_play import methods_of
+from apportion.environments.report_tables.rows_to_play import method_of, methods_of
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import Scores, best_marked, models_only
@@ -19,7 +19,6 @@ from apportion.environments.stackelberg import paper_rows
 from apportion.environments.tournament.results import Result
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.environments.tournament.team_games.rates import (
-    LEAGUE,
     TEAMS,
     change_of_middle,
     difference,
@@ -117,16 +116,18 @@ def table_2(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) 
     agents = sorted(variants.rewards, key=lambda one: (order.get(variants.rewards[one], len(order)), one))
     rows = {agent: f"{agent} ({variants.rewards[agent]})" for agent in agents}
     made = against("table_2", title, rows, leagues if agents else (), variants, sampling)
-    found = [league for league in leagues if league.by_teams.matches] if not made.absent else _not_played(())
-    opponent = [] if made.absent else [variants.opponent(found) or ""]
-    played = methods_of(opponent).union(map(paper_rows.refined_by, variants.rewards.values() if opponent else ()))
+    found = _not_played(()) if made.absent else [league for league in leagues if league.by_teams.matches]
+    played: set[str] = set()
+    if not made.absent:
+        played = {method_of(variants.opponent(found) or ""), *map(paper_rows.refined_by, variants.rewards.values())}
     left: dict[str, tuple[Cell, ...]] = {}
-    for league in found:
-        for name, *cells in paper_rows.TABLE_2[league.game].missing(played, 3) if league.game in paper_rows.TABLE_2 else ():
-            left[str(name)] = (*left.get(str(name), ()), *cells)
-    columns = ("Method", *columns_of(found))
+    if all(league.game in paper_rows.TABLE_2 for league in found):
+        for league in found:
+            for name, *cells in paper_rows.TABLE_2[league.game].missing(played, len(league.teams) + 1):
+                left[str(name)] = (*left.get(str(name), ()), *cells)
+    made_rows = (*made.rows, *((name, *cells) for name, cells in left.items()))
     notes = (*made.notes, "name with --reward which agent's Refiner was trained by which reward")
-    return Table("table_2", made.title, columns, (*made.rows, *((n, *c) for n, c in left.items())), notes, decimals=1)
+    return Table("table_2", made.title, ("Method", *columns_of(found)), made_rows, notes, decimals=1)
 
 
 def table_4(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:

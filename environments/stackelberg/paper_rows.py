@@ -72,7 +72,8 @@ def _by_reward(game: str) -> PaperRows:
     return PaperRows(
         tuple(rows),
         (
-            f"apportion world tournament {game} CORPUS --teams --matches 50 --agents {{agents}} --model MODEL",
+            f"apportion world tournament {game} CORPUS --teams --against react --matches 50 --agents {{agents}} "
+            "--model MODEL",
             f"apportion world tables stackelberg CORPUS --against react@MODEL {told}",
         ),
     )

@@ -20,7 +20,7 @@ from apportion.foundation.files import check_path
 from apportion.foundation.truncate import first_few, listed
 
 RULES = BY_RULES.called
-PLAY = "apportion world tournament sotopia CORPUS --agents A,B"
+PLAY = "apportion world tournament sotopia CORPUS --agents base@MODEL,base@OTHER --model MODEL"
 WITH_PERSON = "apportion world play sotopia CORPUS --with AGENT"
 JUDGE = "apportion world evaluate CORPUS --model NAME"
 PEOPLE = "apportion world evaluate CORPUS --rate NAME, then give CORPUS-rated and --people NAME"

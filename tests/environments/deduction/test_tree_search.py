@@ -35,9 +35,6 @@ class Guess:
     def acting(self) -> tuple[int, ...]:
         return (1,) if self.turns == 0 else (2,) if self.hint is None else (1,)
 
-    def moves(self, seat: int) -> range:
-        return range(4)
-
     def habit(self, seat: int, draws: Random) -> int:
         return self.hidden // 2 if seat == 2 else draws.randrange(4)
 
@@ -51,23 +48,29 @@ class Guess:
         if move == self.hidden or self.turns == 2:
             self.winner = "one" if move == self.hidden else "other"
 
-    def seen(self) -> tuple[object, ...]:
-        return self.turns, self.hint, *self.guessed
-
     def key(self) -> str:
         return ""
 
 
-def test_the_search_finds_the_most_probable_deal_and_plans_its_next_act() -> None:
-    root = Root(
-        [Action(str(one)) for one in range(4)], range(4), range(4), (0.1, 0.2, 0.3, 0.4), lambda deal, _: Guess(deal), 1
-    )
-    worth = lambda position: float(position.game.winner == "one")  # noqa: E731
-    found = [searched(root, worth, 400, Random(seed), depth=2) for seed in range(20)]
-    # 2 first: by the hint, 3 or the more probable of 0 and 1 is left; it wins 0.3 + 0.4 + 0.2, 3 first the same.
-    assert all(one in (2, 3) for one in found)
-    alone = Root(root.options[:1], (0,), range(4), (0.25,) * 4, root.at, 1)
-    assert searched(alone, worth, 1, Random(0)) == 0
+def ended(position: Any) -> float | None:
+    """Of a guess that is over, whether it was right."""
+    return float(position.game.winner == "one") if position.game.winner else None
+
+
+GUESSES = Root(
+    [Action(str(one)) for one in range(4)], range(4), range(4), (0.1, 0.2, 0.3, 0.4), lambda deal, _: Guess(deal), 1
+)
+
+
+def test_more_simulations_find_the_most_probable_deal_more_often() -> None:
+    # The second guess is drawn, so that the first wins p + (1 - p) / 4: 0.325, 0.4, 0.475, 0.55.
+    found = [
+        sum(searched(GUESSES, ended, simulations, Random(seed)) == 3 for seed in range(200)) / 200
+        for simulations in (4, 32, 256)
+    ]
+    assert found[0] + 0.1 < found[1] < found[2] - 0.1 and found[2] > 0.85
+    alone = Root(GUESSES.options[:1], (0,), range(4), (0.25,) * 4, GUESSES.at, 1)
+    assert searched(alone, ended, 1, Random(0)) == 0
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=8), st.integers(1, 60), st.integers(0, 99))

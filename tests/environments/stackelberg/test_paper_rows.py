@@ -1,4 +1,4 @@
-"""Every command that fills a row of a paper's table is read by the real command line, and names agents that there are."""
+"""Every command that fills a row of a paper's table can be typed, and names agents that there are."""
 
 import shlex
 import tomllib
