@@ -118,7 +118,7 @@ class SeatAssignment:
     seats: tuple[str, ...] | Mapping[str, str]
 
 
-def paired(agents: Collection[str], against: Collection[str]) -> list[tuple[str, str]]:
+def paired(agents: Collection[str], against: Collection[str]) -> list[tuple[str, ...]]:
     """Every ordered pair, one of each with itself among them; with ``against`` those in which one of these is."""
     return [pair for pair in product(agents, repeat=2) if not against or not set(pair).isdisjoint(against)]
 
