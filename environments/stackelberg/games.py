@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from apportion.environments.deduction.games import game_called
-from apportion.environments.deduction.league import larger_first
 from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
 from apportion.environments.report_tables.rows_to_play import method_of, methods_of
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
@@ -105,8 +104,17 @@ def table_1(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
 
 def _not_played(found: Sequence[Matches]) -> list[Matches]:
     """The paper's games that are not among those found, without a match."""
-    left = [game_called(game).made for game in paper_rows.TABLE_1 if game not in {one.game for one in found}]
-    return [Matches(made.kind, larger_first(made.teams, ()), ()) for made in left]
+    return [
+        Matches(game, _teams_of(game), ()) for game in paper_rows.TABLE_1 if game not in {one.game for one in found}
+    ]
+
+
+def _teams_of(game: str) -> tuple[str, str]:
+    """Both teams, that of more seats first."""
+    dealt = game_called(game).make(game_called(game).options(), None)
+    dealt.reset("")
+    one, other = Counter(dealt.teams[role] for role in dealt.deal[: len(dealt.agents)]).most_common()
+    return one[0], other[0]
 
 
 def table_2(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:

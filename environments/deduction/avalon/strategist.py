@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from apportion.environments.deduction.act_search import ActSearch, Root
 from apportion.environments.deduction.avalon.cast import HOLD_EVIL, MERLIN, Deal
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
@@ -25,7 +26,6 @@ from apportion.environments.deduction.avalon.scripts import Bayesian, as_a_serva
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import aimed
-from apportion.environments.deduction.tree_search import Root, TreeSearch
 from apportion.environments.environment import Action, Observation
 
 WISE, FOUND, BLAME = 0.85, 0.4, 0.4
@@ -99,7 +99,7 @@ def position_of(facts: PrivateInformation, deal: Deal) -> AvalonPosition:
     return AvalonPosition(game, as_a_servant(facts))
 
 
-class Strategist(TreeSearch):
+class Strategist(ActSearch):
     """Strategist of Avalon."""
 
     teams: ClassVar[tuple[str, str]] = (GOOD, EVIL)

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from apportion.environments.deduction.act_search import ActSearch, Root
 from apportion.environments.deduction.events import SPEAK, Deal, Event
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import aimed
-from apportion.environments.deduction.tree_search import Root, TreeSearch
 from apportion.environments.deduction.werewolf import rules
 from apportion.environments.deduction.werewolf.cast import GUARDIAN, SEER, VILLAGE, WEREWOLVES
 from apportion.environments.deduction.werewolf.moves import said, speeches
@@ -64,7 +64,7 @@ class WerewolfPosition:
         return f"{len(game.wolves)} of {len(game.alive)} {able} {'known' if most in game.wolves else 'hidden'}"
 
 
-class Strategist(TreeSearch):
+class Strategist(ActSearch):
     """Strategist of Werewolf."""
 
     teams: ClassVar[tuple[str, str]] = (VILLAGE, WEREWOLVES)

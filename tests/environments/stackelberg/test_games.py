@@ -61,6 +61,7 @@ def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
     assert pool in by_row["react, llm-ins"]
     assert by_row["rl-ins"].startswith("apportion train player rl-ins onuw rl-ins.json && apportion w")
     nothing = table_1(TEAMS, SAMPLING)
+    assert [one.columns[1] for one in nothing] == ["Team village", "Team good", "Team village"]
     assert [len(one.rows) for one in nothing] == [6, 6, 6] and "it has not played: react; recon" in nothing[0].text()
 
 

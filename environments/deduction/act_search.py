@@ -135,7 +135,7 @@ def _chosen(tried: Tried, options: int, draws: Random) -> int:
 
 
 @dataclass(frozen=True)
-class TreeSearch(ABC):
+class ActSearch(ABC):
     """Plays by `searched`; a game says by `root` what is searched.
 
     ``value``: What self-play has learned; without it every simulation is played to its end. ``simulations``: For each
@@ -195,7 +195,7 @@ class TreeSearch(ABC):
 
 
 def self_play(
-    player: TreeSearch, games: Sequence[Deduction], rounds: int, told: Callable[[int, float], None]
+    player: ActSearch, games: Sequence[Deduction], rounds: int, told: Callable[[int, float], None]
 ) -> LearnedTable:
     """The value table after so many rounds, each played in every seat by the table of the round before.
 
@@ -218,7 +218,7 @@ def self_play(
     return table
 
 
-def _keys(game: Deduction, player: TreeSearch) -> tuple[list[str], float]:
+def _keys(game: Deduction, player: ActSearch) -> tuple[list[str], float]:
     """The keys that one game came through, played by one player in every seat, and whether the first team won."""
     keys: list[str] = []
     play(

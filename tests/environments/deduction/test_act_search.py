@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.act_search import ActSearch, Root, searched, self_play, spread
 from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.learned_table import LearnedTable
-from apportion.environments.deduction.tree_search import Root, TreeSearch, searched, self_play, spread
 from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import InputError
 
@@ -125,7 +125,7 @@ def test_it_wins_more_than_random_play(kind: str, first: bool, games: int, rival
 def test_self_play_fills_a_table_that_it_then_plays_by(kind: str, tmp_path: Any) -> None:
     told: list[float] = []
     player = game_called(kind).roster.scripted("strategist@2")
-    assert isinstance(player, TreeSearch)
+    assert isinstance(player, ActSearch)
     begun = [made(kind, f"train/{number}") for number in range(6)]
     table = self_play(player, begun, 2, lambda done, error: told.append(error))
     assert told[0] == 0.25 and len(told) == 2 and 0 < len(table.rows) < 200
@@ -140,7 +140,7 @@ def test_self_play_fills_a_table_that_it_then_plays_by(kind: str, tmp_path: Any)
 
 def test_its_value_is_of_one_game() -> None:
     player = game_called("avalon").roster.scripted("strategist")
-    assert isinstance(player, TreeSearch)
+    assert isinstance(player, ActSearch)
     other = type(player)(LearnedTable("strategist", "avalon", ("merlin",)))
     with pytest.raises(InputError, match="trained in avalon of merlin; this is avalon of assassin"):
         other.act(Observation(made("avalon", "1"), "Player 1"))
