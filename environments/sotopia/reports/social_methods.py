@@ -22,8 +22,9 @@ _LEARNED_FROM = (
     "apportion world evaluate play --model gpt-4o",
 )
 """SAVOIR, section 4: GPT-4o's play with itself."""
+_CORPUS = r"""corpus = "play-judged"\nrating = "GOAL"\n"""
 _BEGUN = (
-    r"""printf 'corpus = "play-judged"\nrating = "GOAL"\noutput = "runs/sft"\nalign.preset = "savoir-sft"\n' > sft.toml""",
+    rf"""printf '{_CORPUS}output = "runs/sft"\nalign.preset = "savoir-sft"\n' > sft.toml""",
     "apportion run sft.toml --only align",
     "apportion policy merge runs/sft/policy begun",
 )
@@ -32,7 +33,7 @@ _BEGUN = (
 def _credited(name: str, method: str) -> PaperRow:
     """A policy that learns by GRPO from the credit of one method."""
     config = (
-        rf"""corpus = "play-judged"\nrating = "GOAL"\noutput = "runs/{name}"\npreset = "savoir"\nalign.policy = "begun"\n"""
+        rf"""{_CORPUS}output = "runs/{name}"\npreset = "savoir"\nalign.policy = "begun"\n"""
         rf"""decompose.method = "{method}"\ndecompose.llm.model = "gpt-4o"\n"""
     )
     made = (*_LEARNED_FROM, *_BEGUN, f"printf '{config}' > {name}.toml", f"apportion run {name}.toml")
