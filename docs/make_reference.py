@@ -17,6 +17,8 @@ from pydantic import BaseModel
 
 from apportion.cli import cli
 from apportion.corpus.schema import CORPUS_TABLES, RESPONSE_TABLES, RUN_TABLES, TableSchema
+from apportion.environments.sotopia.reports.social_methods import SAVOIR
+from apportion.environments.stackelberg import paper_rows
 from apportion.pipeline.config import Config
 from apportion.pipeline.presets import table
 from apportion.pipeline.sections import SECTIONS, section_class
@@ -128,6 +130,20 @@ def tables_page() -> str:
     return text
 
 
+def rows_page() -> str:
+    """Every row of the papers' tables, with the commands that fill it."""
+    text = "# Rows of the papers' tables\n\n`apportion world tables` says the same of rows that nobody has played.\n"
+    tables = [(f"Table 1, {game}", rows) for game, rows in paper_rows.TABLE_1.items()]
+    tables += [(f"Table 2, {game}", rows) for game, rows in paper_rows.TABLE_2.items()]
+    tables += [("Table 3", paper_rows.TABLE_3), ("Table 4", paper_rows.TABLE_4)]
+    told = [*((f"Stackelberg Speaker, {name}", rows) for name, rows in tables), ("SAVOIR, Table 1", SAVOIR)]
+    for title, rows in told:
+        text += f"\n## {title}\n"
+        for row in rows.rows:
+            text += f"\n### {row.name}\n\n" + "".join(f"    {command}\n" for command in rows.commands(row))
+    return text
+
+
 def _table(schema: TableSchema, meanings: dict[str, dict[str, str]]) -> str:
     said = meanings["common"] | meanings[schema.name]
     text = f"\n### {schema.name}\n\n{said['about']} Key: {', '.join(f'`{column}`' for column in schema.key)}.\n"
@@ -176,6 +192,7 @@ PAGES = {
     "presets": presets_page,
     "api": api_page,
     "tables": tables_page,
+    "rows": rows_page,
     "strangers": strangers_page,
 }
 

@@ -33,11 +33,14 @@ def action_prompts(folder: Path, entry_points: str) -> PromptKind:
 
 
 PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.agent_prompts")
-STYLES = ("base", "react", "refine")
+STYLES = ("base", "react", "refine", "perspectives", "recon")
 """Our own prompts: `base` acts at once (SOTOPIA, section 4), `react` writes a thought that nobody hears before.
 
 `refine` is asked twice: for a draft, in the words of `base`, then for a criticism of it and the final act in one
 reply. Self-Refine (Madaan et al., 2023) asks for these two by themselves, several times over; SOTOPIA has no such one.
+
+`recon` (ReCon; Wang et al., 2024) drafts by `perspectives`, which reads the other's mind first, and asks how the draft
+would be taken.
 """
 TEMPERATURE = 1.0
 """Section 4 of SOTOPIA: to encourage diversity of the agents' responses."""

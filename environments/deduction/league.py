@@ -25,6 +25,7 @@ from apportion.environments.tournament.team_games.matches import (
     Matches,
     Seat,
     SeatAssignment,
+    paired,
     seated,
 )
 from apportion.foundation.errors import InputError
@@ -40,15 +41,25 @@ class LeagueChoice(DeductionChoice):
 
     ``mode``: `POOL`: every seat is drawn from the agents with the same chance (Stackelberg Speaker, section 4.1).
     `TEAMS`: each agent has a team to itself, against each agent in the other one (section 4.3). Which seats a team has
-    is said by the dealt roles.
+    is said by the dealt roles. ``against``: Of `TEAMS`: agents of which one is in every pair; none: all pairs.
     """
 
     mode: str = POOL
+    against: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, choice: DeductionChoice, mode: str) -> LeagueChoice:
-        """A league of what was chosen to be played."""
-        return cls(**{one.name: getattr(choice, one.name) for one in fields(DeductionChoice)}, mode=mode)
+    def of(cls, choice: DeductionChoice, mode: str, against: tuple[str, ...] = ()) -> LeagueChoice:
+        """A league of what was chosen to be played.
+
+        Raises InputError: a league of a pool has no ``against``, or who is named there does not play.
+        """
+        if against and (mode == POOL or not set(against) <= set(choice.agents)):
+            raise InputError(
+                f"{choice.called('against')} {', '.join(against)}: of a league of teams ({choice.called('teams')}), "
+                f"and one of those that play: {', '.join(choice.agents)}"
+            )
+        chosen = {one.name: getattr(choice, one.name) for one in fields(DeductionChoice)}
+        return cls(**chosen, mode=mode, against=against)
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -58,11 +69,12 @@ class LeagueChoice(DeductionChoice):
     @property
     def total(self) -> int:
         """Matches in all; raises InputError: nothing to play."""
-        return super().total * (1 if self.mode == POOL else len(self.agents) ** 2)
+        return super().total * (1 if self.mode == POOL else len(paired(self.agents, self.against)))
 
     def record(self) -> dict[str, Any]:
         """What decides the corpus, as JSON; models by their names."""
-        return {**super().record(), SEATING: self.mode}
+        against = {"against": [self.players.called_as[name] for name in self.against]} if self.against else {}
+        return {**super().record(), SEATING: self.mode, **against}
 
     def plans(self, agents: Mapping[str, Agent]) -> list[EpisodePlan]:
         """The matches, in the order of play."""
@@ -71,7 +83,7 @@ class LeagueChoice(DeductionChoice):
         teams = tuple(dict.fromkeys(game.teams.values()))
         named = self.players.called_as
         plans = []
-        for one in seated(self.mode, named, teams, len(game.agents), super().total, self.seed):
+        for one in seated(self.mode, named, teams, len(game.agents), super().total, self.seed, self.against):
             names = _sitting(game, one)
             sitting = {seat: in_time(agents[name], self.limit_s) for seat, name in zip(game.agents, names, strict=True)}
             plans.append(EpisodePlan(one.name, make, sitting, one.seed, about))

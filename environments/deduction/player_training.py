@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from apportion.environments.deduction.act_search import ActSearch, self_play
 from apportion.environments.deduction.chooser import MINDS, mind_of, train
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.latent_strategies import minimise_regret
 from apportion.environments.deduction.learned_table import LearnedTable
-from apportion.environments.deduction.tree_search import TreeSearch, self_play
 from apportion.foundation.errors import InputError
 
 GAMES: Mapping[str, int] = {"strategist": 600, "sla": 1500, "rl-ins": 1500, "lspo": 300}
@@ -44,7 +44,7 @@ def trained(
         one.reset(f"train/{seed}/{number}")
     if method == "strategist":
         player = game.roster.scripted(f"strategist@{SIMULATIONS}")
-        assert isinstance(player, TreeSearch)
+        assert isinstance(player, ActSearch)
         table = self_play(player, begun, ROUNDS, told)
     elif method == "lspo":
         table = minimise_regret(mind_of(method, kind), begun, game.roster.scripted(RIVALS[0]), seed, told)

@@ -49,7 +49,7 @@ class Report:
         """For a terminal."""
         blocks = [f"{self.head} ({SIMULATED})", "\n".join(map(printable, self.facts)), *(t.text() for t in self.tables)]
         if fills := self._fills():
-            lines = (f"  {printable(f'{reason} ({where}): {fill}')}" for reason, fill, where in fills)
+            lines = (f"  {printable(f'{_why(reason, rows)} ({where}): {fill}')}" for reason, fill, rows, where in fills)
             blocks.append("\n".join([TO_FILL, *lines]))
         return "\n\n".join(blocks)
 
@@ -58,23 +58,26 @@ class Report:
         facts = "\n".join(f"- {safe(fact)}" for fact in self.facts)
         blocks = [f"# {self.head} ({SIMULATED})", facts, *(table.markdown() for table in self.tables)]
         if fills := self._fills():
-            lines = [f"- {safe(f'{reason} ({where})')}: `{printable(fill)}`" for reason, fill, where in fills]
+            lines = [
+                f"- {safe(f'{_why(why, rows)} ({where})')}: `{printable(fill)}`" for why, fill, rows, where in fills
+            ]
             blocks += [f"**{TO_FILL}**", "\n".join(lines)]
         return "\n\n".join(blocks) + "\n"
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        fills = [{"because": reason, "tables": where, "fill": fill} for reason, fill, where in self._fills()]
+        names = ("because", "fill", "rows", "tables")
+        fills = [dict(zip(names, one, strict=True)) for one in self._fills()]
         tables = [table.to_json() for table in self.tables]
         return {"simulated": True, "facts": list(self.facts), "tables": tables, "to_fill": fills}
 
-    def _fills(self) -> list[tuple[str, str, str]]:
-        """Why something is not there, the command that gives it, and of which tables."""
-        found: dict[tuple[str, str], list[str]] = {}
+    def _fills(self) -> list[tuple[str, str, str, str]]:
+        """Why something is not there, the command that gives it, of which rows and of which tables."""
+        found: dict[tuple[str, str, str], list[str]] = {}
         for table in self.tables:
-            for pair in table.fills().items():
-                found.setdefault(pair, []).append(table.title.partition(":")[0])
-        return [(reason, fill, listed(list(dict.fromkeys(where)), 20)) for (reason, fill), where in found.items()]
+            for one in table.fills():
+                found.setdefault(one, []).append(table.title.partition(":")[0])
+        return [(*one, listed(list(dict.fromkeys(where)), 20)) for one, where in found.items()]
 
     def write(self, folder: Path) -> list[Path]:
         """Write it whole and each table as .txt, .md and .json, figures also as .svg.
@@ -92,6 +95,10 @@ class Report:
         except OSError as error:
             raise InputError(f"{folder}: cannot be written ({error.strerror or error}); name another folder") from None
         return [folder / name for name in files]
+
+
+def _why(reason: str, rows: str) -> str:
+    return f"{rows}: {reason}" if rows else reason
 
 
 def _files(name: str, text: str, markdown: str, document: dict[str, Any]) -> dict[str, str]:

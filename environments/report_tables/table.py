@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -123,10 +124,19 @@ class Table:
             "notes": list(self._notes()),
         }
 
-    def fills(self) -> dict[str, str]:
-        """By reason why something is not there, the command that gives it, where there is one."""
-        missing = [cell for row in self.rows for cell in row if isinstance(cell, Missing)]
-        return {one.reason: one.fill for one in (Missing(self.absent, self.fill), *missing) if one.fill}
+    def fills(self) -> list[tuple[str, str, str]]:
+        """Why something is not there, the command that gives it, and of which rows, where one reason has several."""
+        found: dict[tuple[str, str], dict[str, None]] = {(self.absent, self.fill): {}}
+        for row in self.rows:
+            for cell in row:
+                if isinstance(cell, Missing):
+                    found.setdefault((cell.reason, cell.fill), {})[self._named(row)] = None
+        ways = Counter(reason for reason, fill in found if fill)
+        return [
+            (reason, fill, "" if ways[reason] == 1 else ", ".join(rows))
+            for (reason, fill), rows in found.items()
+            if fill
+        ]
 
     def _notes(self) -> tuple[str, ...]:
         """Its own, and why single figures are not there."""

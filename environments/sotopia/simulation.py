@@ -43,7 +43,7 @@ class SimulationChoice(Simulation):
     named set out of these (`apportion.environments.sotopia.sources.task_sets.SETS`). ``paired``: Whether all seatings
     of a task have the same seeds, so that what is drawn makes no difference between them. ``matches``: As many episodes
     in all, the tasks by turns, every seat drawn from the agents; None: every task is played by every ordered choice of
-    them.
+    them. ``partner``: One of the agents: of these choices those in which it sits, or one agent alone; None: all.
     """
 
     kind: ClassVar[str] = KIND
@@ -61,6 +61,7 @@ class SimulationChoice(Simulation):
     task_set: str | None = None
     paired: bool = False
     matches: int | None = None
+    partner: str | None = None
 
     @cached_property
     def space(self) -> TaskSpace:
@@ -86,6 +87,8 @@ class SimulationChoice(Simulation):
             record["paired"] = True
         if self.matches is not None:
             record["matches"] = self.matches
+        if self.partner is not None:
+            record["partner"] = self.names.get(self.partner, self.partner)
         plain: dict[str, Any] = json.loads(json.dumps(record))
         return plain
 
@@ -121,15 +124,21 @@ class SimulationChoice(Simulation):
 def seated(choice: SimulationChoice) -> Iterator[tuple[str, Task, tuple[str, ...]]]:
     """Every episode of a choice: its name, its task, and which agent sits where; by scenario, task, seating, repeat.
 
-    Raises InputError: a scenario or set of a name that there is not, tasks that cannot be read, or nothing to play.
+    Raises InputError: a scenario or set of a name that there is not, tasks that cannot be read, nothing to play, or a
+    partner who does not play, or beside ``matches``.
     """
-    nothing = True
+    nothing, partner = True, choice.partner
+    if partner is not None and (partner not in choice.agents or choice.matches is not None):
+        known = ", ".join(choice.agents)
+        raise InputError(f"{choice.called('partner')} {partner!r}: one of {known}, without {choice.called('matches')}")
     tasks = choice.space.draw(pairs=choice.pairs, seed=choice.seed)
     if choice.matches is not None:
         yield from _drawn(choice, list(tasks), choice.matches)
         return
     for number, task in enumerate(tasks):
         for seating in seatings(choice.agents, len(task.characters)):
+            if partner is not None and partner not in seating and len(set(seating)) > 1:
+                continue
             for repeat in range(choice.repeats):
                 nothing = False
                 agents = "-".join(choice.names[agent] for agent in seating)

@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from apportion.environments.agents.wrappers import unwrapped
+from apportion.environments.deduction.games import game_called
 from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
+from apportion.environments.report_tables.rows_to_play import method_of, methods_of
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
-from apportion.environments.sotopia.reports.models import NO_MODELS, Scores, best_marked, models_only
+from apportion.environments.sotopia.reports.models import Scores, best_marked, models_only
 from apportion.environments.sotopia.reports.policies import most_met, only_partner
-from apportion.environments.sotopia.reports.raters import HARD, JUDGE, PLAY, RatedEpisodes, titled
+from apportion.environments.sotopia.reports.raters import HARD, RatedEpisodes, titled
+from apportion.environments.stackelberg import paper_rows
 from apportion.environments.tournament.results import Result
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.environments.tournament.team_games.rates import (
-    LEAGUE,
     TEAMS,
     change_of_middle,
     difference,
@@ -78,6 +79,7 @@ class Variants:
 
 
 AVERAGE = "Avg."
+WEREWOLF = "werewolf"
 BARGAINS = "apportion world tournament bargaining CORPUS --agents A,B"
 NO_TEAMS = "no agent met another one, team against team"
 REWARDS = ("full", "positive-only", "negative-only")
@@ -88,83 +90,67 @@ AGAINST = (
 
 
 def table_1(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
-    """Each game: every seat drawn from the pool."""
+    """Each game: every seat drawn from the pool; those of the paper that nobody has played have rows to play."""
     title = "Table 1 of the Stackelberg Speaker"
     found = [league.pool for league in leagues if league.pool.matches]
-    if not found:
-        return [Table("table_1", title, absent="no league is there whose seats were drawn from a pool", fill=LEAGUE)]
-    tables = [by_team(one, sampling, f"table_1_{file_name(one.game)}", f"{title}: {one.game}") for one in found]
-    return [replace(table, rows=(*table.rows, *_to_play(one))) for table, one in zip(tables, found, strict=True)]
+    tables = []
+    for one in (*found, *_not_played(found)):
+        table = by_team(one, sampling, f"table_1_{file_name(one.game)}", f"{title}: {one.game}")
+        rows = paper_rows.TABLE_1.get(one.game)
+        more = rows.missing(methods_of(one.agents), len(one.teams) + 1) if rows else ()
+        tables.append(replace(table, rows=(*table.rows, *more)))
+    return tables
 
 
-METHODS = {
-    "werewolf": ("react", "recon", "sla", "lspo", "react+refiner", "lspo+refiner"),
-    "avalon": ("react", "recon", "lasi", "strategist", "react+refiner", "strategist+refiner"),
-    "onuw": ("react", "belief", "llm-ins", "rl-ins", "react+refiner", "rl-ins+refiner"),
-}
-"""The rows of the paper's Table 1, as agents are named here; "Ours" is ``+refiner``."""
+def _not_played(found: Sequence[Matches]) -> list[Matches]:
+    """The paper's games that are not among those found, without a match."""
+    return [
+        Matches(game, _teams_of(game), ()) for game in paper_rows.TABLE_1 if game not in {one.game for one in found}
+    ]
 
 
-TRAINED = {
-    "sla": "react+sla@sla.json",
-    "lspo": "react+lspo@lspo.json",
-    "strategist": "strategist@strategist.json",
-    "rl-ins": "llm-ins+rl-ins@rl-ins.json",
-}
-"""By row of what is trained first, how it is named as an agent."""
-
-
-def _to_play(league: Matches) -> list[tuple[Cell, ...]]:
-    """The rows of the paper that nobody has filled, with the commands that do."""
-    played, methods = {method_of(agent) for agent in league.agents}, METHODS.get(league.game, ())
-    first = {name: name.partition("+")[0] for name in methods}
-    agents = [name.replace(one, TRAINED.get(one, one)) for name, one in first.items()]
-    names = ",".join(agents).replace("+refiner", "+refiner@FOLDER")
-    fill = f"apportion world tournament {league.game} CORPUS --agents {names} --model MODEL"
-    rows: list[tuple[Cell, ...]] = []
-    for name, one in first.items():
-        made = f"; its file is made by: apportion train player {one} {league.game} {one}.json" if one in TRAINED else ""
-        why = Missing(f"it has not played{made}", fill)
-        rows += [(name, *[why] * (len(league.teams) + 1))] if name not in played else []
-    return rows
-
-
-def method_of(agent: str) -> str:
-    """An agent's name without models, files and folders; a policy that chooses is the method, whoever proposes.
-
-    >>> method_of("react@qwen3+8b+refiner@runs/r"), method_of("react@qwen3+sla@sla.json+refiner@runs/r")
-    ('react+refiner', 'sla+refiner')
-    """
-    wrapped = unwrapped(agent)
-    if wrapped is None or wrapped.wrapper in TRAINED:
-        return agent.partition("@")[0] if wrapped is None else wrapped.wrapper
-    return f"{method_of(wrapped.inner)}+{wrapped.wrapper}"
+def _teams_of(game: str) -> tuple[str, str]:
+    """Both teams, that of more seats first."""
+    dealt = game_called(game).make(game_called(game).options(), None)
+    dealt.reset("")
+    one, other = Counter(dealt.teams[role] for role in dealt.deal[: len(dealt.agents)]).most_common()
+    return one[0], other[0]
 
 
 def table_2(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:
     """Refiners by their reward, against one opponent."""
     title = "Table 2 of the Stackelberg Speaker: reward functions"
-    if not variants.rewards:
-        return Table(
-            "table_2",
-            title,
-            absent="of no agent the reward was given by which it was trained",
-            fill="--reward AGENT=NAME",
-        )
     order = {reward: place for place, reward in enumerate(REWARDS)}
     agents = sorted(variants.rewards, key=lambda one: (order.get(variants.rewards[one], len(order)), one))
     rows = {agent: f"{agent} ({variants.rewards[agent]})" for agent in agents}
-    return against("table_2", title, rows, leagues, variants, sampling)
+    made = against("table_2", title, rows, leagues if agents else (), variants, sampling)
+    found = _not_played(()) if made.absent else [league for league in leagues if league.by_teams.matches]
+    played: set[str] = set()
+    if not made.absent:
+        played = {method_of(variants.opponent(found) or ""), *map(paper_rows.refined_by, variants.rewards.values())}
+    left: dict[str, tuple[Cell, ...]] = {}
+    if all(league.game in paper_rows.TABLE_2 for league in found):
+        for league in found:
+            for name, *cells in paper_rows.TABLE_2[league.game].missing(played, len(league.teams) + 1):
+                left[str(name)] = (*left.get(str(name), ()), *cells)
+    made_rows = (*made.rows, *((name, *cells) for name, cells in left.items()))
+    notes = (*made.notes, "name with --reward which agent's Refiner was trained by which reward")
+    return Table("table_2", made.title, ("Method", *columns_of(found)), made_rows, notes, decimals=1)
 
 
 def table_4(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
     """Votes received, also by people, of each game that has such votes."""
     title = "Table 4 of the Stackelberg Speaker: votes received"
-    found = [votes(one, sampling, f"table_4_{file_name(one.game)}", f"{title}: {one.game}") for one in leagues]
-    there = [table for table in found if not table.absent]
-    return there or [
-        Table("table_4", title, absent="no game is there in which players vote against players", fill=LEAGUE)
-    ]
+    werewolf = [one for one in _not_played(()) if one.game == WEREWOLF and one.game not in {it.game for it in leagues}]
+    tables = []
+    for one in (*leagues, *werewolf):
+        table = votes(one, sampling, f"table_4_{file_name(one.game)}", f"{title}: {one.game}")
+        if one.game == WEREWOLF:
+            people = {paper_rows.PERSON for _, seat in one.seats if seat.person}
+            more = paper_rows.TABLE_4.missing(methods_of(one.agents) | people, 3)
+            table = replace(table, rows=(*table.rows, *more))
+        tables.append(table)
+    return [table for table in tables if not table.absent]
 
 
 def table_5(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) -> Table:
@@ -275,17 +261,15 @@ def table_3(
     others met.
     """
     title = "Table 3 of the Stackelberg Speaker: SOTOPIA"
-    if rated is None:
-        return Table("table_3", title, absent="no corpus of social episodes was given", fill=f"{PLAY}, then {JUDGE}")
-    found = models_only(rated)
+    found = {} if rated is None else models_only(rated)
     partner = next((name for name in named if name in found), None) or most_met(found)
-    if partner is None:
-        return Table("table_3", title, absent=NO_MODELS if not found else "no agent met another one", fill=PLAY)
     columns: list[str] = []
     cells: list[list[Cell]] = []
     for tasks, chosen in (("all tasks", None), ("hard tasks", hard)):
         for dimension, name in DIMENSIONS.items():
             columns.append(f"{name}, {tasks}")
+            if rated is None or partner is None:
+                continue
             if tasks == "hard tasks" and chosen is None:
                 cells.append([NO_HARD] * len(found))
                 continue
@@ -294,14 +278,17 @@ def table_3(
                 for agent, seats in found.items()
             }
             cells.append(best_marked(scores, sampling))
-    rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(found))
+    met = () if rated is None or partner is None else tuple(found)
+    rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(met))
+    rows += paper_rows.TABLE_3.missing(methods_of(met), len(columns))
     notes = (
-        f"mean [95 % interval] beside {partner}, n parts, episodes drawn whole; Overall is the mean of all seven "
+        "mean [95 % interval] beside the partner, n parts, episodes drawn whole; Overall is the mean of all seven "
         "dimensions. * the best, where it differs from the second best (Student's t-test, p < 0.05)",
-        "the paper's hard tasks are 90 of SOTOPIA's; here those of the file",
+        "the paper's hard tasks are 90 of SOTOPIA's; here those of the file; dsi is its SOTOPIA-Omega",
     )
-    head = f"{title}, beside {partner}, by judge {titled(rated.judge)}"
-    return Table("table_3", head, ("Method", *columns), rows, notes)
+    if rated is not None and partner is not None:
+        title = f"{title}, beside {partner}, by judge {titled(rated.judge)}"
+    return Table("table_3", title, ("Method", *columns), rows, notes)
 
 
 def _beside(seats: Sequence[Seat], partner: str, tasks: Collection[TaskId] | None) -> list[Seat]:

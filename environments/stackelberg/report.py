@@ -19,7 +19,6 @@ from apportion.environments.stackelberg.curves import CosineSimilarity, figure_4
 from apportion.environments.stackelberg.games import Variants, table_1, table_2, table_3, table_4, table_5, table_7
 from apportion.environments.tournament.results import Result, read_results
 from apportion.environments.tournament.team_games.matches import Matches
-from apportion.environments.tournament.team_games.rates import LEAGUE
 from apportion.environments.tournament.team_games.tables import RATES
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.resampling import Sampling
@@ -90,10 +89,8 @@ def stackelberg_report(choice: StackelbergChoice, sampling: Sampling) -> Report:
 def read_played(choice: StackelbergChoice) -> Played:
     """Read the corpora, each by what its log says was played.
 
-    Raises InputError: no corpus, one whose log holds something else, a damaged log, social episodes that nobody rated.
+    Raises InputError: a corpus whose log holds something else, a damaged log, social episodes that nobody rated.
     """
-    if not choice.corpora and not choice.instances:
-        raise InputError(f"nothing to report; give {choice.called('corpora')}, such as what {LEAGUE} writes")
     social: list[Path] = []
     leagues: list[Matches] = []
     bargains: list[Result] = []

@@ -50,6 +50,12 @@ def test_every_stage_is_there_and_in_the_picture(reference):
     assert all(f"\n| `{stage.name}` | " in reference["stages"] for stage in STAGES.values())
 
 
+def test_every_row_of_a_papers_table_has_its_commands(reference):
+    page = reference["rows"]
+    assert page.count("\n## ") == 9 and page.count("\n### ") == 3 * 6 + 3 * 4 + 8 + 7 + 7
+    assert "### sla\n\n    apportion train player sla werewolf sla.json\n    apportion world tournament wer" in page
+
+
 def test_every_fault_of_strangers_is_there(reference):
     rows = reference["strangers"].split("|---|---|---|\n")[1].splitlines()
     assert len(rows) >= 120 and all(re.search(r" (recovered|told|refused) \|$", row) for row in rows)

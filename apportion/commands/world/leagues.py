@@ -17,17 +17,21 @@ MATCHES = click.option("--matches", type=COUNT, default=500, show_default=True, 
 TEAMS = click.option(
     "--teams", is_flag=True, help="One agent a team: every ordered pair plays all the matches, on the same deals."
 )
-LEAGUE_OPTIONS = (MATCHES, TEAMS, SEED, RULES, LIMIT, *HOW_OPTIONS, *MODEL_OPTIONS)
+AGAINST = click.option(
+    "--against", multiple=True, metavar="AGENT", help="With --teams: each meets this one alone; repeat for several."
+)
+LEAGUE_OPTIONS = (MATCHES, TEAMS, AGAINST, SEED, RULES, LIMIT, *HOW_OPTIONS, *MODEL_OPTIONS)
 """Of a league: all but who plays, and where it is written."""
 
 
-def league_of(kind: str, matches: int, teams: bool, **options: Any) -> LeagueChoice:
+def league_of(kind: str, matches: int, teams: bool, against: tuple[str, ...], **options: Any) -> LeagueChoice:
     """What the options of the running command choose."""
     from apportion.environments.deduction.league import LeagueChoice
     from apportion.environments.tournament.team_games.matches import POOL
     from apportion.environments.tournament.team_games.matches import TEAMS as TEAM_AGAINST_TEAM
 
-    return LeagueChoice.of(deduction_of(kind, games=matches, **options), TEAM_AGAINST_TEAM if teams else POOL)
+    mode = TEAM_AGAINST_TEAM if teams else POOL
+    return LeagueChoice.of(deduction_of(kind, games=matches, **options), mode, against)
 
 
 def tell_league(out: Path, as_json: bool) -> None:

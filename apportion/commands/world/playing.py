@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,7 @@ def choice_of(
     named: str | None,
     paired: bool = False,
     matches: int | None = None,
+    partner: str | None = None,
     **options: Any,
 ) -> SimulationChoice:
     """What the options of the running command choose; those that are left are the language model's."""
@@ -88,6 +89,7 @@ def choice_of(
         task_set=named,
         paired=paired,
         matches=matches,
+        partner=partner,
     )
 
 
@@ -104,14 +106,26 @@ def told_before(choice: Simulation, preview: int | None, dry_run: bool, as_json:
         shown = plan.preview(choice, preview)
         click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
     elif dry_run:
-        prices, episodes = plan.price(choice), choice.total
+        prices = plan.price(choice)
         if as_json:
-            document = {"episodes": episodes, "language_models": [one.to_json() for one in prices]}
+            document = {"episodes": choice.total, "language_models": [one.to_json() for one in prices]}
             click.echo(json.dumps(document, indent=1))
         else:
-            lines = [one.text() for one in prices] or ["no language model plays"]
-            click.echo("\n".join([f"{episodes:,} episodes", *lines, "nothing was done (--dry-run)"]))
+            click.echo(f"{_price_text(choice, prices)}\nnothing was done (--dry-run)")
     return preview is not None or dry_run
+
+
+def tell_price(choice: Simulation, quiet: bool) -> None:
+    """Say what is to be played and what it would cost, before anybody is asked; nothing where no model plays."""
+    from apportion.environments.simulation import plan
+
+    if choice.players.asks and not quiet:
+        click.echo(_price_text(choice, plan.price(choice)), err=True)
+
+
+def _price_text(choice: Simulation, prices: Sequence[Any]) -> str:
+    lines = [one.text() for one in prices] or ["no language model plays"]
+    return "\n".join([f"{choice.total:,} episodes", *lines])
 
 
 def played(

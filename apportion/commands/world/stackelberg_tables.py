@@ -49,7 +49,7 @@ def tables_stackelberg_command(
     and bargains (Table 7).
 
     Every CORPUS is a league, games that a person played, rated social episodes or bargains, in any order. What they
-    do not allow is not there, and says why.
+    do not allow is not there, and says why; rows that nobody has played say which commands fill them.
     """
     from apportion.environments.stackelberg.curves import read_nearness
     from apportion.environments.stackelberg.report import StackelbergChoice, stackelberg_report

@@ -27,7 +27,7 @@ def tables_group() -> None:
 
 
 @tables_group.command("sotopia")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=PATH)
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=PATH)
 @click.option(
     "--people",
     multiple=True,
@@ -53,13 +53,14 @@ def tables_sotopia_command(
     """Compare judges with people, and models with each other, as SOTOPIA does: Tables 1 to 3, E.1, G.1 to G.4, Figures
     2, 3, G.1 to G.5.
 
-    Every CORPUS is simulated episodes with ratings. What ratings are missing for is not there, and says why.
+    Every CORPUS is simulated episodes with ratings. What is missing is not there, and says why and what fills it.
     """
-    from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
+    from apportion.environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated
     from apportion.environments.sotopia.reports.report import report
     from apportion.foundation.intervals.resampling import Sampling
 
-    rated = read_rated(ReportChoice(corpora, judge, people, humans, option_names()))
+    chosen = ReportChoice(corpora, judge, people, humans, option_names())
+    rated = read_rated(chosen) if corpora else RatedEpisodes.none()
     made = report(rated, Sampling(bootstrap, seed), None if hard is None else hard_tasks_in(hard))
     tell_tables(made, out, as_json)
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from apportion.commands.shared.options import PATH, json_option, with_options
+from apportion.commands.shared.options_file import CONFIG
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.deduction import DEDUCTION
 from apportion.commands.world.games import ABOUT, PAIR_OPTIONS, pairs_of
 from apportion.commands.world.leagues import HELP, LEAGUE_OPTIONS, league_of, report_of, tell_league
-from apportion.commands.world.playing import COUNT, EPISODE_OPTIONS, choice_of, played, told_before
+from apportion.commands.world.playing import COUNT, EPISODE_OPTIONS, choice_of, played, tell_price, told_before
 from apportion.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Seque
 
     @tournament_group.command(kind, help=text)
     @click.argument("out", metavar="CORPUS", type=PATH)
+    @CONFIG
     @click.option("--agents", required=True, help=f"Who plays, with commas between; see `simulate {kind}`.")
     @partial(with_options, options)
     def command(
@@ -52,6 +54,7 @@ def _add(kind: str, text: str, choose: Callable[..., Simulation], options: Seque
             raise InputError("--agents: a tournament needs two agents at least, with a comma between")
         if told_before(choice, preview, dry_run, as_json):
             return
+        tell_price(choice, as_json)
         report = played(choice, out, overwrite, most_unusable, as_json, "tournament")
         if league:
             tell_league(out, as_json)
@@ -120,6 +123,7 @@ def title_of(table: Standings) -> str:
 
 
 MATCHES = click.option("--matches", type=COUNT, help="As many episodes, seats drawn from --agents, not all pairs.")
+PARTNER = click.option("--partner", metavar="AGENT", help="Each plays with itself and this one, not all pairs.")
 _SOTOPIA = """Play social episodes (SOTOPIA): every ordered pair of --agents, on the same tasks and seeds.
 
 CORPUS is a corpus like that of `simulate sotopia`, the table beside it (tournament.json, tournament.md), by pair
@@ -132,7 +136,7 @@ CORPUS is a corpus like that of `simulate {kind}`, with the table beside it as t
 goes on after a kill.
 """
 _JUDGE = ", or apportion world evaluate {out} (seven dimensions, by a language model)"
-_add("sotopia", _SOTOPIA, partial(choice_of, paired=True), (MATCHES, *EPISODE_OPTIONS), _JUDGE)
+_add("sotopia", _SOTOPIA, partial(choice_of, paired=True), (MATCHES, PARTNER, *EPISODE_OPTIONS), _JUDGE)
 for _kind, _unit, _scores in (
     ("negotiation", "context", "points and advantage"),
     ("bargaining", "bargain", "points, advantage, snp and share"),

@@ -11,7 +11,7 @@ from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_t
 
 
 @click.command("savoir")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=PATH)
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=PATH)
 @click.option("--hard", type=PATH, metavar="FILE", help="Tasks that are hard.")
 @click.option("--partner", metavar="AGENT", help="The fixed partner.  [default: whom most agents met]")
 @click.option(
@@ -36,13 +36,14 @@ def tables_savoir_command(
     """Agents with themselves and with a fixed partner, on all and on hard tasks (Table 1), by partner (Figures 6, 7)
     and by the size of what a reward model learned from (Figure 8).
 
-    Every CORPUS is simulated episodes with ratings.
+    Every CORPUS is simulated episodes with ratings; rows without any say which commands fill them.
     """
     from apportion.environments.sotopia.reports.policies import PolicyComparison, trained_report
-    from apportion.environments.sotopia.reports.raters import ReportChoice, read_rated
+    from apportion.environments.sotopia.reports.raters import RatedEpisodes, ReportChoice, read_rated
     from apportion.foundation.intervals.resampling import Sampling
 
-    rated = read_rated(ReportChoice(corpora, judge, (), humans, option_names()))
+    chosen = ReportChoice(corpora, judge, (), humans, option_names())
+    rated = read_rated(chosen) if corpora else RatedEpisodes.none()
     compared = PolicyComparison(None if hard is None else hard_tasks_in(hard), partner, dict(map(_size, sizes)))
     made = trained_report(rated, compared, Sampling(bootstrap, seed))
     tell_tables(made, out, as_json)

@@ -3,5 +3,5 @@
 From the ground up: `cast` (the roles), `rules` (alone, on seats and plain values), `role_assignments` (who may have
 which role, by logic), `posterior` (how probable each deal is), `observation` (what a player knows), `game` (the
 environment, and who can play it), `claims` (what scripts say), `scripts` (who plays), `strategist` (what a
-tree search plays on).
+search plays on).
 """

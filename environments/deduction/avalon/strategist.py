@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
 import numpy as np
 
+from apportion.environments.deduction.act_search import ActSearch, Root
 from apportion.environments.deduction.avalon.cast import HOLD_EVIL, MERLIN, Deal
 from apportion.environments.deduction.avalon.observation import (
     APPROVE,
@@ -26,7 +26,6 @@ from apportion.environments.deduction.avalon.scripts import Bayesian, as_a_serva
 from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import aimed
-from apportion.environments.deduction.tree_search import Root, TreeSearch
 from apportion.environments.environment import Action, Observation
 
 WISE, FOUND, BLAME = 0.85, 0.4, 0.4
@@ -38,15 +37,6 @@ class AvalonPosition:
 
     def __init__(self, game: Game, suspected: Sequence[float]) -> None:
         self.game, self.suspected = game, list(suspected)
-
-    def moves(self, seat: int) -> Sequence[Any]:
-        """Teams, votes and cards, or whom the Assassin names."""
-        game = self.game
-        if game.phase == TEAM:
-            return list(combinations(range(len(game.deal)), game.size))
-        if game.phase == SHOT:
-            return [one for one in range(len(game.deal)) if one not in game.evil]
-        return (True, False) if game.phase == VOTE or seat in game.evil else (True,)
 
     def habit(self, seat: int, draws: Random) -> Any:
         """Merlin and evil players by what they know, others by suspicion."""
@@ -67,7 +57,8 @@ class AvalonPosition:
         if game.phase == QUEST:
             return seat not in game.evil or draws.random() > 0.9
         merlin = game.deal.index(MERLIN)
-        return merlin if draws.random() < FOUND else draws.choice([one for one in self.moves(seat) if one != merlin])
+        good = [one for one in range(len(game.deal)) if one not in game.evil and one != merlin]
+        return merlin if draws.random() < FOUND else draws.choice(good)
 
     def do(self, moves: Mapping[int, Any], draws: Random) -> None:
         """By the rules; a failed quest is blamed on its team."""
@@ -81,11 +72,6 @@ class AvalonPosition:
         elif fails := game.quest(done):
             for one in game.team:
                 self.suspected[one] += BLAME * fails / len(game.team)
-
-    def seen(self) -> Hashable:
-        """What all see."""
-        game = self.game
-        return game.phase, game.number, game.passed, game.rejected, game.leader, game.team
 
     def key(self) -> str:
         """Where a team is to be proposed: the quests, the leader's side, and how many evil players seem to be."""
@@ -113,7 +99,7 @@ def position_of(facts: PrivateInformation, deal: Deal) -> AvalonPosition:
     return AvalonPosition(game, as_a_servant(facts))
 
 
-class Strategist(TreeSearch):
+class Strategist(ActSearch):
     """Strategist of Avalon."""
 
     teams: ClassVar[tuple[str, str]] = (GOOD, EVIL)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import ClassVar
 
 import numpy as np
 
+from apportion.environments.deduction.act_search import ActSearch, Root
 from apportion.environments.deduction.events import SPEAK, Deal, Event
 from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.deduction.scripts import aimed
-from apportion.environments.deduction.tree_search import Root, TreeSearch
 from apportion.environments.deduction.werewolf import rules
 from apportion.environments.deduction.werewolf.cast import GUARDIAN, SEER, VILLAGE, WEREWOLVES
 from apportion.environments.deduction.werewolf.moves import said, speeches
@@ -35,12 +35,6 @@ class WerewolfPosition:
     def __init__(self, game: Table, wolf: Sequence[float], seer: Sequence[float]) -> None:
         self.game, self.wolf, self.seer = game, list(wolf), seer
 
-    def moves(self, seat: int) -> Sequence[int]:
-        """At whom an act may be aimed; no vote is given away."""
-        aims, wolves = self.game.aims(seat), self.game.wolves
-        kept = [one for one in aims if one != NOBODY and not (seat in wolves and one in wolves)]
-        return kept or aims if self.game.phase == VOTE else aims
-
     def habit(self, seat: int, draws: Random) -> int:
         """Whom most hold for a werewolf or for the seer, more or less; a werewolf spares its own."""
         game = self.game
@@ -59,10 +53,6 @@ class WerewolfPosition:
             if kind == rules.CHECKED and draws.random() < TOLD:
                 self.wolf[int(seat) - 1] = 2.0 if is_wolf else 0.0
 
-    def seen(self) -> Hashable:
-        """What all see."""
-        return self.game.phase, self.game.day, self.game.alive
-
     def key(self) -> str:
         """Before a vote: who lives, and whether a werewolf seems to be one."""
         game = self.game
@@ -74,7 +64,7 @@ class WerewolfPosition:
         return f"{len(game.wolves)} of {len(game.alive)} {able} {'known' if most in game.wolves else 'hidden'}"
 
 
-class Strategist(TreeSearch):
+class Strategist(ActSearch):
     """Strategist of Werewolf."""
 
     teams: ClassVar[tuple[str, str]] = (VILLAGE, WEREWOLVES)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apportion.environments.report_tables.report import Report
+from apportion.environments.report_tables.rows_to_play import methods_of
 from apportion.environments.report_tables.table import Cell, Table, Value
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import (
@@ -18,6 +19,7 @@ from apportion.environments.sotopia.reports.models import (
 )
 from apportion.environments.sotopia.reports.raters import HARD, PLAY, RatedEpisodes, titled
 from apportion.environments.sotopia.reports.report import facts_of
+from apportion.environments.sotopia.reports.social_methods import SAVOIR
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.intervals.estimate import Missing
@@ -76,11 +78,9 @@ def table_1(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
     """Every agent with itself and with the fixed partner, on all tasks and on hard ones: GOAL and AVG."""
     title = f"Table 1 of SAVOIR: self-play and a fixed partner, by judge {titled(rated.judge)}"
     found = models_only(rated)
-    if not found:
-        return Table("savoir_table_1", title, absent=NO_MODELS, fill=PLAY)
     columns: list[str] = []
     cells: list[list[Cell]] = []
-    settings = {"Self-play": None, f"With {partner}": partner} if partner is not None else {"Self-play": None}
+    settings = {"Self-play": None, **({f"With {partner or 'a partner'}": partner} if partner or not found else {})}
     for name, other in settings.items():
         for tasks in ("all", "hard"):
             for dimension, called in REPORTED.items():
@@ -90,6 +90,7 @@ def table_1(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
                     chosen = {agent: _hard(seats, compared) for agent, seats in chosen.items()}
                 cells.append(_column(chosen, dimension, rated, compared, tasks, sampling))
     rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(found))
+    rows += SAVOIR.missing(methods_of(found), len(columns))
     notes = (
         "mean [95 % interval], n parts; AVG is the mean of all seven dimensions. Both parts of self-play count, and "
         "intervals draw whole episodes. * the best, where it differs from the second best (Student's t-test)",

@@ -20,7 +20,7 @@ from apportion.foundation.files import check_path
 from apportion.foundation.truncate import first_few, listed
 
 RULES = BY_RULES.called
-PLAY = "apportion world tournament sotopia CORPUS --agents A,B"
+PLAY = "apportion world tournament sotopia CORPUS --agents base@MODEL,base@OTHER --model MODEL"
 WITH_PERSON = "apportion world play sotopia CORPUS --with AGENT"
 JUDGE = "apportion world evaluate CORPUS --model NAME"
 PEOPLE = "apportion world evaluate CORPUS --rate NAME, then give CORPUS-rated and --people NAME"
@@ -63,6 +63,11 @@ class RatedEpisodes:
     people: tuple[str, ...] = ()
     humans: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def none(cls) -> RatedEpisodes:
+        """Before anybody has played."""
+        return cls((), "nobody", ("nobody",))
 
     def played_by_people(self, seat: Seat) -> bool:
         """Whether a person played."""

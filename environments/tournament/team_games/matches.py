@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from random import Random
@@ -118,18 +118,30 @@ class SeatAssignment:
     seats: tuple[str, ...] | Mapping[str, str]
 
 
+def paired(agents: Collection[str], against: Collection[str]) -> list[tuple[str, ...]]:
+    """Every ordered pair, one of each with itself among them; with ``against`` those in which one of these is."""
+    return [pair for pair in product(agents, repeat=2) if not against or not set(pair).isdisjoint(against)]
+
+
 def seated(
-    mode: str, agents: Mapping[str, str], teams: Sequence[str], players: int, matches: int, seed: int
+    mode: str,
+    agents: Mapping[str, str],
+    teams: Sequence[str],
+    players: int,
+    matches: int,
+    seed: int,
+    against: Collection[str] = (),
 ) -> Iterator[SeatAssignment]:
     """Every match, in the order of play.
 
     ``mode``: `POOL`: ``matches`` in all, every seat drawn from the agents with the same chance. `TEAMS`: ``matches`` of
     every ordered pair of agents, one with itself among them; the same deals for each. ``agents``: By name what logs
-    call it. ``teams``: The two. ``players``: Seats. Raises InputError: Nothing to play.
+    call it. ``teams``: The two. ``players``: Seats. ``against``: Agents of which one is in every pair; none: all pairs.
+    Raises InputError: Nothing to play.
     """
     if not agents or matches < 1:
         raise InputError(f"nothing to play: {len(agents)} agents, matches = {matches}; both are 1 at least")
-    pairs = list(product(agents, repeat=len(teams)))
+    pairs = paired(agents, against)
     for number in range(matches):
         drawn = f"{seed}/{number}"
         if mode == POOL:

@@ -147,7 +147,7 @@ def votes(matches: Matches, sampling: Sampling, key: str = "votes", title: str =
     """Votes that each agent received a match, from all and from people, and what it won: Table 4."""
     columns = ("Agent", "Avg. votes (lower is better)", "Avg. votes by people", "Win rate, %")
     title = title or f"{matches.game}: votes received, a match"
-    if all(seat.votes is None for _, seat in matches.seats):
+    if matches.matches and all(seat.votes is None for _, seat in matches.seats):
         return Table(key, title, absent=NO_VOTES.reason)
     rows = []
     for agent in matches.agents:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from apportion.environments.episode_log import read_log
 from apportion.environments.simulation import write_corpus
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.environments.sotopia.game import Rules
-from apportion.environments.sotopia.simulation import LOG, SimulationChoice
+from apportion.environments.sotopia.simulation import LOG, SimulationChoice, seated
 from apportion.foundation.errors import InputError
 from apportion.llm_client.model_spec import CACHE, ModelSpec
 from tests.llm_client.openai_server import Body, OpenAIServer, completion, serving
@@ -97,6 +98,17 @@ def test_a_language_model_plays_and_is_paid_for_each_reply_once(tmp_path: Path) 
     assert {row["source"] for row in corpus.tables["sessions"].to_pylist()} == {
         "simulated: sotopia, agents base@m and base@m, judge rules"
     }
+
+
+def test_with_a_partner_each_plays_itself_and_the_partner_alone() -> None:
+    agents = ("conceding", "random", "moody")
+    choice = SimulationChoice(agents, ("used_bicycle",), pairs=1, paired=True, partner="moody")
+    pairs = {seating for _, _, seating in seated(choice)}
+    assert pairs == {pair for pair in product(agents, repeat=2) if "moody" in pair or pair[0] == pair[1]}
+    assert choice.total == 7 and choice.record()["partner"] == "moody"
+    for wrong in (replace(choice, partner="nobody"), replace(choice, matches=3)):
+        with pytest.raises(InputError, match=r"partner '(nobody|moody)': one of conceding, random, moody, without ma"):
+            wrong.total  # noqa: B018
 
 
 def test_matches_draw_every_seat_from_the_pool_and_take_the_tasks_by_turns(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from apportion.environments.negotiation.bargaining.simulation import BargainingChoice
-from apportion.environments.report_tables.table import AnnotatedCell, Value
+from apportion.environments.report_tables.table import AnnotatedCell, Table, Value
 from apportion.environments.simulation import write_corpus
 from apportion.environments.stackelberg.curves import figure_4, figure_5, figure_10
 from apportion.environments.stackelberg.games import Variants, table_1, table_2, table_4, table_5, table_7
+from apportion.environments.stackelberg.paper_rows import SIDES, refined_by
 from apportion.environments.tournament.results import Result, read_results
 from apportion.environments.tournament.team_games.matches import Matches
 from apportion.foundation.errors import InputError
@@ -32,19 +33,36 @@ def value(cell):
     return cell.figure if isinstance(cell, AnnotatedCell) else cell
 
 
-def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
-    (table,) = table_1([league(60)], SAMPLING)
-    assert table.key == "table_1_werewolf_made_up" and len(table.rows) == 3
-    names = {"weak": "belief@m", "middle": "react@m+refiner@runs/r", "strong": "random"}
-    matches = [
+def renamed(matches: Matches, game: str, names: dict[str, str]) -> Matches:
+    """The same matches of another game by agents of other names."""
+    found = [
         replace(one, seats=tuple(replace(seat, agent=names[seat.agent]) for seat in one.seats))
-        for one in league(8).matches
+        for one in matches.matches
     ]
-    (named,) = table_1([replace(league(8), game="onuw", matches=tuple(matches))], SAMPLING)
+    return replace(matches, game=game, matches=tuple(found))
+
+
+def fills_of(table: Table) -> dict[str, str]:
+    """By rows the command that fills them."""
+    return {rows: fill for _, fill, rows in table.fills()}
+
+
+def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
+    table, *not_played = table_1([league(60)], SAMPLING)
+    assert table.key == "table_1_werewolf_made_up" and len(table.rows) == 3
+    assert [one.key for one in not_played] == ["table_1_werewolf", "table_1_avalon", "table_1_onuw"]
+    named, *_ = table_1(
+        [renamed(league(8), "onuw", {"weak": "belief@m", "middle": "react@m+refiner@runs/r", "strong": "random"})],
+        SAMPLING,
+    )
     assert [row[0] for row in named.rows[3:]] == ["react", "llm-ins", "rl-ins", "rl-ins+refiner"]
-    assert "react,belief,llm-ins,llm-ins+rl-ins@rl-ins.json,react+refiner@FOLDER" in named.fills()["it has not played"]
-    (nothing,) = table_1(TEAMS, SAMPLING)
-    assert "no league is there whose seats were drawn" in nothing.text()
+    by_row = fills_of(named)
+    pool = "react,belief,llm-ins,llm-ins+rl-ins@rl-ins.json,react+refiner@refiner-onuw"
+    assert pool in by_row["react, llm-ins"]
+    assert by_row["rl-ins"].startswith("apportion train player rl-ins onuw rl-ins.json && apportion w")
+    nothing = table_1(TEAMS, SAMPLING)
+    assert [one.columns[1] for one in nothing] == ["Team village", "Team good", "Team village"]
+    assert [len(one.rows) for one in nothing] == [6, 6, 6] and "it has not played: react; recon" in nothing[0].text()
 
 
 def test_table_2_has_the_opponent_first_and_marks_what_differs_from_it() -> None:
@@ -56,7 +74,19 @@ def test_table_2_has_the_opponent_first_and_marks_what_differs_from_it() -> None
     assert not any(isinstance(cell, AnnotatedCell) for cell in table.rows[0])
     # An agent with itself wins as one team what it loses as the other.
     assert value(table.rows[0][3]).value == pytest.approx(50)
-    assert "of no agent the reward was given" in table_2(TEAMS, Variants(), SAMPLING).absent
+    unnamed = table_2(TEAMS, Variants(), SAMPLING)
+    assert [row[0] for row in unnamed.rows] == ["react", *(refined_by(one) for one in SIDES)]
+    assert len(unnamed.columns) == 10 and "name with --reward" in unnamed.text()
+
+
+def test_table_2_tells_rewards_that_nobody_was_trained_by() -> None:
+    made = league(20, agents=("weak", "strong"), teams=True)
+    played = renamed(made, "avalon", {"weak": "react@m", "strong": "react@m+refiner@p"})
+    table = table_2([played], Variants(("react@m",), {"react@m+refiner@p": "positive-only"}), SAMPLING)
+    assert [row[0] for row in table.rows] == [
+        "react@m", "react@m+refiner@p (positive-only)", refined_by("negative-only"), refined_by("full"),
+    ]  # fmt: skip
+    assert "apportion train refiner full-avalon.toml" in fills_of(table)[refined_by("full")]
 
 
 def test_table_5_is_of_every_agent_against_whom_most_others_met() -> None:
@@ -67,10 +97,12 @@ def test_table_5_is_of_every_agent_against_whom_most_others_met() -> None:
 
 
 def test_table_4_is_of_games_with_votes() -> None:
-    (table,) = table_4(TEAMS, SAMPLING)
+    table, _ = table_4(TEAMS, SAMPLING)
     assert table.columns[1:] == ("Avg. votes (lower is better)", "Avg. votes by people", "Win rate, %")
     none = Matches("g", (VILLAGE, WOLVES), (match("m", "aaaaaab", True),))
-    assert table_4([none], SAMPLING)[0].absent
+    (to_play,) = table_4([none], SAMPLING)
+    assert [row[0] for row in to_play.rows][:3] == ["person", "react", "recon"]
+    assert "apportion world play werewolf CORPUS --with react," in fills_of(to_play)["person, react, recon"]
 
 
 def test_figures_by_number_and_by_model() -> None:

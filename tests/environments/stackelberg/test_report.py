@@ -46,21 +46,32 @@ def test_every_table_is_there_or_says_why_not(played: dict[str, Path]) -> None:
     report = stackelberg_report(StackelbergChoice(places, Variants(("conceding",)), instances=near), SAMPLING)
     tables = {table.key: table for table in report.tables}
     there = {key for key, table in tables.items() if not table.absent}
-    assert there == {"table_1_werewolf", "table_3", "table_4_werewolf", "table_6", "table_7"}
+    games = {f"table_1_{game}" for game in ("werewolf", "avalon", "onuw")}
+    assert there == {*games, "table_2", "table_3", "table_4_werewolf", "table_6", "table_7"}
     assert "beside conceding" in tables["table_3"].title and "seller conceding" in tables["table_7"].title
     row, *to_play = tables["table_1_werewolf"].rows
     assert [one[0] for one in to_play] == ["react", "recon", "sla", "lspo", "react+refiner", "lspo+refiner"]
-    by_reason = tables["table_1_werewolf"].fills()
-    assert by_reason["it has not played"] == (
+    by_row = {rows: fill for _, fill, rows in tables["table_1_werewolf"].fills()}
+    assert by_row["react, recon"] == (
         "apportion world tournament werewolf CORPUS --agents react,recon,react+sla@sla.json,react+lspo@lspo.json,"
-        "react+refiner@FOLDER,react+lspo@lspo.json+refiner@FOLDER --model MODEL"
+        "react+refiner@refiner-werewolf,react+lspo@lspo.json+refiner@refiner-werewolf --model MODEL && "
+        "apportion world tables stackelberg CORPUS"
     )
     assert "lspo+refiner" in tables["table_1_werewolf"].text()
-    assert "its file is made by: apportion train player lspo werewolf lspo.json" in report.text()
+    assert "lspo: it has not played (Table 1 of the Stackelberg Speaker): apportion train player lspo" in report.text()
+    assert [row[0] for row in tables["table_3"].rows[:3]] == ["conceding", "random", "react"]
     assert row[0] == "random" and row[1].items == 40  # The league of teams is in Tables 2, 4 and 5 alone.
     assert tables["table_4_werewolf"].rows[0][1].items == 112
     assert "werewolf: 16 matches of 8 deals" in report.text()  # The same seed: the same deals.
     assert all(key in tables for key in ("table_2", "table_5", "figure_4", "figure_5", "figure_10"))
+
+
+def test_before_anybody_has_played_every_row_says_how_it_is_filled() -> None:
+    report = stackelberg_report(StackelbergChoice(()), SAMPLING)
+    rows = {table.key: len(table.rows) for table in report.tables if not table.absent}
+    games = {f"table_1_{game}": 6 for game in ("werewolf", "avalon", "onuw")}
+    assert rows == {**games, "table_2": 4, "table_3": 8, "table_4_werewolf": 7}
+    assert all(fill for table in report.tables for row in table.rows for fill in [row[1].fill])
 
 
 def test_hard_tasks_are_a_column_of_their_own(played: dict[str, Path]) -> None:
@@ -80,8 +91,6 @@ def test_hard_tasks_are_a_column_of_their_own(played: dict[str, Path]) -> None:
 def test_what_these_tables_are_not_of_is_refused(played: dict[str, Path]) -> None:
     with pytest.raises(InputError, match="holds episodes of negotiation; these tables are of"):
         stackelberg_report(StackelbergChoice((played["negotiation"],)), SAMPLING)
-    with pytest.raises(InputError, match="nothing to report; give corpora"):
-        stackelberg_report(StackelbergChoice(()), SAMPLING)
     with pytest.raises(InputError, match="nobody plays who is called 'rndom'"):
         stackelberg_report(StackelbergChoice((played["pool"],), Variants(("rndom",))), SAMPLING)
 

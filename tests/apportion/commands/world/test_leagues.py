@@ -131,6 +131,32 @@ def test_the_cost_is_told_before_and_asks_nobody(tmp_path, capsys):
         assert not server.requests and not (tmp_path / "x").exists()
 
 
+def test_a_whole_pool_by_one_file_says_its_price_before_anybody_is_asked(tmp_path, capsys):
+    """`--config` names who plays and how often; the price stands before the refusal without consent."""
+    pool = tmp_path / "pool.toml"
+    pool.write_text(
+        'agents = ["random", "react", "recon", "react+refiner"]\nmatches = 3\nmodel = "gpt-4.1"\nrule = ["players=4"]\n'
+    )
+    assert run("werewolf", str(tmp_path / "x"), "--config", str(pool)) == 2
+    told = capsys.readouterr().err
+    price, consent = told.index("gpt-4.1: at most"), told.index("--allow-host")
+    assert told.startswith("3 episodes\n") and price < told.index("at most about $") < consent
+    assert run("werewolf", str(tmp_path / "x"), "-c", str(pool), "--dry-run", "--matches", "2", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["episodes"] == 2 and document["language_models"][0]["input_tokens"] > 1000
+
+
+def test_teams_against_named_agents_leave_the_other_pairs_out(tmp_path, capsys):
+    out = tmp_path / "duel"
+    options = ("--agents", "random,claims,bayes", "--teams", "--against", "random", "--matches", "2")
+    assert run("onuw", str(out), *options) == 0
+    (matches,) = read_matches(out)
+    pairs = {frozenset(match.sole(team) for team in matches.teams) for match in matches.matches}
+    assert pairs == {frozenset({"random"}), frozenset({"random", "claims"}), frozenset({"random", "bayes"})}
+    assert len(matches.matches) == 2 * 5
+    assert run("onuw", str(out), *options[:3], "--matches", "2") == 2  # Another league than the one that is there.
+
+
 def rows(cache: Path) -> int:
     with closing(sqlite3.connect(cache)) as opened:
         return int(opened.execute("SELECT COUNT(*) FROM replies").fetchone()[0])

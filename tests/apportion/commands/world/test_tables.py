@@ -71,8 +71,10 @@ def test_what_is_missing_names_the_command_that_fills_it(tmp_path, capsys, table
     filled = {one["because"]: one["fill"] for one in made["to_fill"]}
     there = {reason for table in made["tables"] for reason in missing(table)}
     assert there and not {reason for reason in there - set(filled) if not reason.startswith(("constant", "no GOAL"))}
-    for fill in filled.values():
-        for one in re.split(r"(?:, then|, as) |; ", fill):
+    for fill in (one["fill"] for one in made["to_fill"]):
+        if "printf" in fill or "--policy" in fill:
+            continue  # Of papers' rows: tests/environments/stackelberg/test_paper_rows.py.
+        for one in re.split(r"(?:, then|, as) |; | && ", fill):
             assert one.startswith(("--", "give ")) or known_command(one.split())
     assert called("world", "tables", tables, play) == 0
     told = capsys.readouterr().out
@@ -117,8 +119,8 @@ def test_what_is_no_corpus_and_no_choice_of_tasks_is_told(tmp_path, corpus, caps
     (tmp_path / "empty").mkdir()
     assert run(tmp_path / "empty") == 2
     assert "no table 'sessions'" in capsys.readouterr().err
-    assert run() == 2
-    assert "CORPUS" in capsys.readouterr().err
+    assert run() == 0
+    assert "apportion world tournament sotopia CORPUS --agents" in capsys.readouterr().out
     tasks = tmp_path / "tasks.toml"
     tasks.write_text('[[character]]\nname = "Ann"\n')
     assert run(corpus, "--hard", tasks) == 2

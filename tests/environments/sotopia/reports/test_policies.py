@@ -9,6 +9,7 @@ from apportion.environments.sotopia.reports.episode_scores import OVERALL
 from apportion.environments.sotopia.reports.policies import PolicyComparison, most_met, only_partner, trained_report
 from apportion.environments.sotopia.reports.raters import RatedEpisodes
 from apportion.foundation.errors import InputError
+from apportion.foundation.intervals.estimate import Missing
 from tests.environments.sotopia.reports.made import SAMPLING, Made, every, read
 
 REACHED = {"small": 4.0, "big": 8.0, "wall": 2.0}
@@ -42,8 +43,9 @@ def test_table_1_has_self_play_and_the_fixed_partner_on_all_and_on_hard_tasks(ra
     )
     report = trained_report(rated, PolicyComparison(hard, "wall"), SAMPLING)
     rows = {row["Agent"]: row for row in cells(report, "savoir_table_1")}
-    assert list(rows) == ["big", "small", "wall"]
-    for agent, row in rows.items():
+    assert list(rows)[:3] == ["big", "small", "wall"]
+    assert list(rows)[3:] == ["Qwen2.5-7B-Instruct", "ppdpp", "epo", "dat", "dsi", "sotopia-rl", "savoir"]
+    for agent, row in list(rows.items())[:3]:
         for title, other in (("Self-play", agent), ("With wall", "wall")):
             seats = [s for s in rated.seats if s.agent == agent and only_partner(s) == other]
             for tasks, chosen in (("all", seats), ("hard", [s for s in seats if s.task in hard])):
@@ -86,7 +88,15 @@ def test_what_is_missing_says_why(rated: RatedEpisodes, tmp_path: Path) -> None:
     )
     assert "AVG not there" in lonely.tables[0].text() or "nobody rated it" in lonely.tables[0].text()
     unnamed = trained_report(read(nobody.write(tmp_path / "n")), PolicyComparison(), SAMPLING)
-    assert all(table.absent for table in unnamed.tables)
+    assert all(table.absent for table in unnamed.tables[1:])
+    assert all(isinstance(one, Missing) and one.fill for row in unnamed.tables[0].rows for one in row[1:])
+
+
+def test_before_anybody_has_played_every_row_says_how_it_is_filled() -> None:
+    report = trained_report(RatedEpisodes.none(), PolicyComparison(), SAMPLING)
+    fills = {rows: fill for _, fill, rows in report.tables[0].fills()}
+    assert fills["ppdpp"].startswith("apportion train player ppdpp sotopia ppdpp --policy Qwen/")
+    assert len(report.tables[0].columns) == 9 and "apportion run savoir.toml" in fills["savoir"]
 
 
 def test_an_agent_that_reaches_nothing_has_no_change(tmp_path: Path) -> None:

@@ -1,18 +1,18 @@
-"""Strategist (Light et al., 2025, section 3): tree search over the exact rules with a value that self-play improves.
+"""Strategist (Light et al., 2025, section 3): search over the exact rules with a value that self-play improves.
 
-Each simulation draws a deal from the exact posterior of what the seat knows, and walks one tree that all deals share:
-the seat's own nodes, by what everybody sees, choose by UCB1; the others act by habit. That is single-observer
-information-set search (Cowling et al., 2012); choosing it is ours. After `DEPTH` own acts the value of the position is
-taken, where self-play knows it; else it is played on to its end. The value is a table: how often the first team has won
-from positions of one key, which is made anew by each round of self-play (their section 3.2 lets a model write it as
-code). Speech is chosen among sentences of a guide (their section 3.3), or is the guide's.
+Each simulation draws a deal from the exact posterior of what the seat knows, chooses one of its acts by UCB1, and plays
+on by habits to a position whose value self-play knows, or to the end: single-observer information-set search (Cowling
+et al., 2012) one own act deep. Trees in which UCB1 chooses later own acts, too, won no more in Werewolf and less in
+Avalon (docs/evidence/games.md). The value is a table: how often the first team has won from positions of one key, which
+is made anew by each round of self-play (their section 3.2 lets a model write it as code). Speech is chosen among
+sentences of a guide (their section 3.3), or is the guide's.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import log, sqrt
@@ -27,7 +27,7 @@ from apportion.environments.deduction.observation import PrivateInformation
 from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import InputError
 
-SIMULATIONS, MOST_SIMULATIONS, DEPTH = 32, 100_000, 1
+SIMULATIONS, MOST_SIMULATIONS = 32, 100_000
 EXPLORE = 0.7
 """UCB1's constant, for wins of 0 or 1."""
 FEWEST = 5.0
@@ -42,24 +42,18 @@ class Position(Protocol):
 
     game: Any
 
-    def moves(self, seat: int) -> Sequence[Any]:
-        """What one who acts may do."""
-
     def habit(self, seat: int, draws: Random) -> Any:
         """What one who acts tends to do, from its own role and what all know."""
 
     def do(self, moves: Mapping[int, Any], draws: Random) -> None:
         """Do the moves of all who act."""
 
-    def seen(self) -> Hashable:
-        """What everybody sees of it, for a node of the tree."""
-
     def key(self) -> str:
         """What its value depends on, where it is taken; empty: it is not taken here."""
 
 
-Node = dict[Any, tuple[int, float]]
-"""By move its visits, and the sum of what came of them."""
+Tried = dict[int, tuple[int, float]]
+"""By option its visits, and the sum of what came of them."""
 
 
 @dataclass(frozen=True)
@@ -83,42 +77,34 @@ Worth = Callable[[Position], float | None]
 """Of a position for the seat's team, in 0 to 1; None: not known, it is played on."""
 
 
-def searched(root: Root, worth: Worth, simulations: int, draws: Random, depth: int = DEPTH) -> int:
+def searched(root: Root, worth: Worth, simulations: int, draws: Random) -> int:
     """The number of the best option of a root, by so many simulations."""
     if len(root.options) == 1:
         return 0
-    tree: dict[Hashable, Node] = {}
-    top: Node = {}
+    tried: Tried = {}
     # Every option meets the same deals and the same chances, in the same order: they differ in what they come to alone.
     deals = spread(root.deals, root.chances, simulations, draws)
     seeds = [draws.getrandbits(32) for _ in deals]
     for _ in deals:
-        first = _chosen(top, range(len(root.options)), draws)
-        met = top.get(first, (0,))[0]
-        position, path, chance = root.at(deals[met], first), [(top, first)], Random(seeds[met])
-        given = None if root.moves is None else root.moves[first]
+        option = _chosen(tried, len(root.options), draws)
+        visits, won = tried.get(option, (0, 0.0))
+        position, chance = root.at(deals[visits], option), Random(seeds[visits])
+        given = None if root.moves is None else root.moves[option]
         result = None
         while result is None:
             acts = {}
             for one in position.game.acting():
                 if one == root.seat and given is not None:
                     acts[one], given = given, None
-                elif one == root.seat and len(path) < depth:
-                    node = tree.setdefault((first, position.seen()), {})
-                    acts[one] = _chosen(node, position.moves(one), chance)
-                    path.append((node, acts[one]))
                 else:
                     acts[one] = position.habit(one, chance)
             position.do(acts, chance)
-            result = worth(position) if position.game.winner or len(path) >= depth else None
-        for node, move in path:
-            visits, won = node.get(move, (0, 0.0))
-            node[move] = visits + 1, won + result
-    mean = sum(won for _, won in top.values()) / simulations
-    scores = {move: (won + mean) / (visits + 1) for move, (visits, won) in top.items()}
+            result = worth(position)
+        tried[option] = visits + 1, won + result
+    mean = sum(won for _, won in tried.values()) / simulations
+    scores = {option: (won + mean) / (visits + 1) for option, (visits, won) in tried.items()}
     best = max(scores.values())
-    found: int = draws.choice([move for move, score in scores.items() if score > best - 1e-12])
-    return found
+    return draws.choice([option for option, score in scores.items() if score > best - 1e-12])
 
 
 def spread(things: Sequence[Any], chances: Sequence[float], count: int, draws: Random) -> list[Any]:
@@ -134,22 +120,22 @@ def spread(things: Sequence[Any], chances: Sequence[float], count: int, draws: R
     return found
 
 
-def _chosen(node: Node, moves: Sequence[Any], draws: Random) -> Any:
-    """A move that was never tried here, else the best by UCB1 (Auer et al., 2002)."""
-    new = [move for move in moves if move not in node]
+def _chosen(tried: Tried, options: int, draws: Random) -> int:
+    """An option that was never tried, else the best by UCB1 (Auer et al., 2002)."""
+    new = [option for option in range(options) if option not in tried]
     if new:
         return draws.choice(new)
-    reach = log(sum(node[move][0] for move in moves))
+    reach = log(sum(visits for visits, _ in tried.values()))
 
-    def bound(move: Any) -> float:
-        visits, won = node[move]
+    def bound(option: int) -> float:
+        visits, won = tried[option]
         return won / visits + EXPLORE * sqrt(reach / visits)
 
-    return max(moves, key=bound)
+    return max(range(options), key=bound)
 
 
 @dataclass(frozen=True)
-class TreeSearch(ABC):
+class ActSearch(ABC):
     """Plays by `searched`; a game says by `root` what is searched.
 
     ``value``: What self-play has learned; without it every simulation is played to its end. ``simulations``: For each
@@ -209,7 +195,7 @@ class TreeSearch(ABC):
 
 
 def self_play(
-    player: TreeSearch, games: Sequence[Deduction], rounds: int, told: Callable[[int, float], None]
+    player: ActSearch, games: Sequence[Deduction], rounds: int, told: Callable[[int, float], None]
 ) -> LearnedTable:
     """The value table after so many rounds, each played in every seat by the table of the round before.
 
@@ -232,7 +218,7 @@ def self_play(
     return table
 
 
-def _keys(game: Deduction, player: TreeSearch) -> tuple[list[str], float]:
+def _keys(game: Deduction, player: ActSearch) -> tuple[list[str], float]:
     """The keys that one game came through, played by one player in every seat, and whether the first team won."""
     keys: list[str] = []
     play(

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apportion.environments.collect_episodes import play
+from apportion.environments.deduction.act_search import ActSearch, Root, searched, self_play, spread
 from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.learned_table import LearnedTable
-from apportion.environments.deduction.tree_search import Root, TreeSearch, searched, self_play, spread
 from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import InputError
 
@@ -35,9 +35,6 @@ class Guess:
     def acting(self) -> tuple[int, ...]:
         return (1,) if self.turns == 0 else (2,) if self.hint is None else (1,)
 
-    def moves(self, seat: int) -> range:
-        return range(4)
-
     def habit(self, seat: int, draws: Random) -> int:
         return self.hidden // 2 if seat == 2 else draws.randrange(4)
 
@@ -51,23 +48,29 @@ class Guess:
         if move == self.hidden or self.turns == 2:
             self.winner = "one" if move == self.hidden else "other"
 
-    def seen(self) -> tuple[object, ...]:
-        return self.turns, self.hint, *self.guessed
-
     def key(self) -> str:
         return ""
 
 
-def test_the_search_finds_the_most_probable_deal_and_plans_its_next_act() -> None:
-    root = Root(
-        [Action(str(one)) for one in range(4)], range(4), range(4), (0.1, 0.2, 0.3, 0.4), lambda deal, _: Guess(deal), 1
-    )
-    worth = lambda position: float(position.game.winner == "one")  # noqa: E731
-    found = [searched(root, worth, 400, Random(seed), depth=2) for seed in range(20)]
-    # 2 first: by the hint, 3 or the more probable of 0 and 1 is left; it wins 0.3 + 0.4 + 0.2, 3 first the same.
-    assert all(one in (2, 3) for one in found)
-    alone = Root(root.options[:1], (0,), range(4), (0.25,) * 4, root.at, 1)
-    assert searched(alone, worth, 1, Random(0)) == 0
+def ended(position: Any) -> float | None:
+    """Of a guess that is over, whether it was right."""
+    return float(position.game.winner == "one") if position.game.winner else None
+
+
+GUESSES = Root(
+    [Action(str(one)) for one in range(4)], range(4), range(4), (0.1, 0.2, 0.3, 0.4), lambda deal, _: Guess(deal), 1
+)
+
+
+def test_more_simulations_find_the_most_probable_deal_more_often() -> None:
+    # The second guess is drawn, so that the first wins p + (1 - p) / 4: 0.325, 0.4, 0.475, 0.55.
+    found = [
+        sum(searched(GUESSES, ended, simulations, Random(seed)) == 3 for seed in range(200)) / 200
+        for simulations in (4, 32, 256)
+    ]
+    assert found[0] + 0.1 < found[1] < found[2] - 0.1 and found[2] > 0.85
+    alone = Root(GUESSES.options[:1], (0,), range(4), (0.25,) * 4, GUESSES.at, 1)
+    assert searched(alone, ended, 1, Random(0)) == 0
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=8), st.integers(1, 60), st.integers(0, 99))
@@ -122,7 +125,7 @@ def test_it_wins_more_than_random_play(kind: str, first: bool, games: int, rival
 def test_self_play_fills_a_table_that_it_then_plays_by(kind: str, tmp_path: Any) -> None:
     told: list[float] = []
     player = game_called(kind).roster.scripted("strategist@2")
-    assert isinstance(player, TreeSearch)
+    assert isinstance(player, ActSearch)
     begun = [made(kind, f"train/{number}") for number in range(6)]
     table = self_play(player, begun, 2, lambda done, error: told.append(error))
     assert told[0] == 0.25 and len(told) == 2 and 0 < len(table.rows) < 200
@@ -137,7 +140,7 @@ def test_self_play_fills_a_table_that_it_then_plays_by(kind: str, tmp_path: Any)
 
 def test_its_value_is_of_one_game() -> None:
     player = game_called("avalon").roster.scripted("strategist")
-    assert isinstance(player, TreeSearch)
+    assert isinstance(player, ActSearch)
     other = type(player)(LearnedTable("strategist", "avalon", ("merlin",)))
     with pytest.raises(InputError, match="trained in avalon of merlin; this is avalon of assassin"):
         other.act(Observation(made("avalon", "1"), "Player 1"))

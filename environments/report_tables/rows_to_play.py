@@ -1,0 +1,73 @@
+"""Rows of a paper's table that nobody has played, each with the commands that fill it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from apportion.environments.agents.wrappers import unwrapped
+from apportion.environments.report_tables.table import Cell
+from apportion.foundation.intervals.estimate import Missing
+
+NOT_PLAYED = "it has not played"
+THEN = " && "
+"""Between commands, as a shell has it."""
+CHOOSERS = frozenset({"sla", "lspo", "rl-ins"})
+"""What stands around an agent and chooses what it does, so that it is the method, whoever proposes."""
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """A row of a paper's table.
+
+    ``name``: The method, as `method_of` calls who plays it. ``agent``: As ``--agents`` names it; empty: no agent.
+    ``made``: The commands that make what stands behind its @, in order.
+    """
+
+    name: str
+    agent: str
+    made: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PaperRows:
+    """The rows of one table, and the commands that play all of them, in order; ``{agents}`` in these are the agents."""
+
+    rows: tuple[PaperRow, ...]
+    play: tuple[str, ...]
+
+    def commands(self, row: PaperRow) -> tuple[str, ...]:
+        """What fills a row: what makes its agent, then what plays the table."""
+        agents = ",".join(one.agent for one in self.rows if one.agent)
+        return (*row.made, *(one.replace("{agents}", agents) for one in self.play))
+
+    def missing(self, played: Collection[str], figures: int) -> tuple[tuple[Cell, ...], ...]:
+        """The rows that nobody has played; ``played``: names of methods. ``figures``: Columns behind the name."""
+        left = [row for row in self.rows if row.name not in played]
+        return tuple((row.name, *[Missing(NOT_PLAYED, THEN.join(self.commands(row)))] * figures) for row in left)
+
+
+def methods_of(agents: Iterable[str]) -> set[str]:
+    """The methods that agents play by."""
+    return {method_of(agent) for agent in agents}
+
+
+def method_of(agent: str) -> str:
+    """An agent's name without models, files and folders; a policy in a folder is what that folder is called.
+
+    >>> method_of("react@qwen3+8b+refiner@runs/r"), method_of("react@qwen3+sla@sla.json+refiner@runs/r")
+    ('react+refiner', 'sla+refiner')
+    >>> method_of("policy@runs/sdpo"), method_of("policy@savoir/policy"), method_of("ppdpp@runs/p")
+    ('sdpo', 'savoir', 'ppdpp')
+    """
+    wrapped = unwrapped(agent)
+    if wrapped is not None and wrapped.wrapper not in CHOOSERS:
+        return f"{method_of(wrapped.inner)}+{wrapped.wrapper}"
+    if wrapped is not None:
+        return wrapped.wrapper
+    name, _, of = agent.partition("@")
+    if name != "policy":
+        return name
+    place = PurePath(of)
+    return place.parent.name if place.name == "policy" else place.name
