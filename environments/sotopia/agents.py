@@ -13,8 +13,7 @@ AGENTS = agents_by_name(
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
     },
 )
-METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with metacognitive multi-agent systems)"
-ROSTER = AgentRegistry(AGENTS, made_of=(*MADE_OF, "talking@STEP"), elsewhere={"metamind": METAMIND})
+ROSTER = AgentRegistry(AGENTS, made_of=(*MADE_OF, "talking@STEP"))
 """``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, ``smollm2``, ``policy@FOLDER``, a
-package's, or a language model's at a server: ``base``, ``react``, ``refine``, ``base@MODEL``."""
+package's, or a language model's at a server: ``base``, ``react``, ``refine``, ``metamind``, ``base@MODEL``."""
 asked_by, scripted = ROSTER.asked_by, ROSTER.scripted
