@@ -1,0 +1,6 @@
+"""Social trainings of others (SOTOPIA), on bundled bargains whose goal score the rules say exactly.
+
+From the ground up: `episodes` (tasks for training and held-out ones, episodes in a seat, their score), `run` (what
+every method is lent: a policy with adapters, playing, learning), then a file for each method: `sotopia_pi` (behaviour
+cloning and self-reinforcement); `methods` (by name; before, training, after, and the folder that is written).
+"""
