@@ -21,6 +21,9 @@ from apportion.rlhf.social.run import SocialRun, SocialSettings, begin_run
 
 METHODS: Mapping[str, str] = {
     "sotopia-pi": "apportion.rlhf.social.sotopia_pi:train",
+    "ppdpp": "apportion.rlhf.social.ppdpp:train",
+    "epo": "apportion.rlhf.social.epo:train",
+    "dat": "apportion.rlhf.social.dat:train",
 }
 """By name the ``module:function`` that is called with a `SocialRun` and returns a `Learned`, or None."""
 REPORT = "social.json"

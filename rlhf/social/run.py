@@ -113,13 +113,17 @@ class SocialRun:
 
     def learn(self, episodes: Sequence[Sequence[SeatStep]], tag: str) -> None:
         """Supervised fine-tuning on the seat's words in each of the episodes (their steps), as `labelled` has them."""
+        rows = [labelled(turn_tokens(self.policy, steps, self.settings.window)) for steps in episodes]
+        self.learn_rows(rows, f"{len(rows)} episodes", tag)
+
+    def learn_rows(self, rows: Sequence[dict[str, list[int]]], what: str, tag: str) -> None:
+        """The same of rows of ``input_ids`` and ``labels``; ``what`` they are, in words."""
         from apportion.rlhf.trainers.supervised import train_on
 
-        rows = [labelled(turn_tokens(self.policy, steps, self.settings.window)) for steps in episodes]
         steps = -(-len(rows) * self.settings.epochs // self.settings.batch_size)
         run = self._run("sft", steps, self.settings.batch_size)
         self.model = train_on(self.policy, rows, run, self.model)
-        self._told(tag, run, f"{len(rows)} episodes")
+        self._told(tag, run, what)
 
     def prefer(self, pairs: Sequence[dict[str, Any]], tag: str) -> None:
         """DPO on ``pairs`` as `apportion.rlhf.trainers.preferences.train_on_pairs` takes them."""
