@@ -21,6 +21,8 @@ from apportion.rlhf.social.run import SocialRun, SocialSettings, begin_run
 
 METHODS: Mapping[str, str] = {
     "sotopia-pi": "apportion.rlhf.social.sotopia_pi:train",
+    "dsi": "apportion.rlhf.social.dsi:train",
+    "sdpo": "apportion.rlhf.social.sdpo:train",
 }
 """By name the ``module:function`` that is called with a `SocialRun` and returns a `Learned`, or None."""
 REPORT = "social.json"
