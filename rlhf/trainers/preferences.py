@@ -166,6 +166,8 @@ class _Masked(DataCollatorForPreference):  # type: ignore[misc]
 
 
 class _PairsDPO(StepTrainer, DPOTrainer):  # type: ignore[misc]
+    watched = False
+
     def __init__(self, policy: Policy, **trainer: Any) -> None:
         self.policy = policy
         super().__init__(**trainer)
