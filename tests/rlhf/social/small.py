@@ -25,9 +25,9 @@ class Says:
         return self.acts[own] if own < len(self.acts) else Action("none")
 
 
-def small_tasks() -> SocialTasks:
+def small_tasks(most_acts: int = SMALL.most_acts) -> SocialTasks:
     """Both seats of one task to learn from, and of one to evaluate on."""
-    tasks = split_tasks(0, 1, 0.4, SMALL.most_acts)
+    tasks = split_tasks(0, 1, 0.4, most_acts)
     return SocialTasks(tasks.training[:2], tasks.held_out[:2])
 
 
