@@ -63,7 +63,8 @@ def train_player_command(
     asked; the same seed gives the same file.
 
     sotopia-pi, dsi, sdpo sotopia: the language model --policy, on bundled bargains; FILE is a folder, which
-    policy@FILE plays, and --rule rounds=2 a setting (an unknown one names all).
+    policy@FILE plays, and --rule rounds=2 a setting (an unknown one names all). ppdpp, epo, dat sotopia: a planner
+    before that model, which is frozen; ppdpp@FILE, epo@FILE or dat@FILE plays.
     """
     if game == "sotopia":
         _train_social(method, policy, out, games, seed, rules)
@@ -97,4 +98,4 @@ def _train_social(method: str, policy: str, out: Path, games: int | None, seed: 
     settings = options_given(SocialSettings, rules, option_names())
     report = train_social(method, policy, out, settings, seed, lambda line: click.echo(line, err=True))
     click.echo(f"wrote {out}. {report.text()}")
-    click.echo(f"next: apportion world simulate sotopia CORPUS --agents policy@{out},{settings.partner}")
+    click.echo(f"next: apportion world simulate sotopia CORPUS --agents {report.agent}@{out},{settings.partner}")

@@ -145,13 +145,22 @@ def _acts(agent: Agent, games: Sequence[Environment], asked: Sequence[int]) -> l
 
 
 def best_of_each(episodes: Sequence[SocialEpisode], top: int, least: float) -> list[SocialEpisode]:
-    """The filter: of each task and seat the ``top`` episodes by score, the earliest of equal ones, of ``least`` at
-    least."""
-    by_start: dict[str, list[SocialEpisode]] = defaultdict(list)
-    for episode in episodes:
-        by_start[episode.start.name].append(episode)
-    kept = [one for group in by_start.values() for one in sorted(group, key=lambda one: -one.score)[:top]]
+    """The filter: of each task and seat the ``top`` best episodes, the earliest of equal ones, that score ``least``."""
+    kept = [one for group in _by_start(episodes) for one in sorted(group, key=lambda one: -one.score)[:top]]
     return [episode for episode in kept if episode.score >= least]
+
+
+def worst_of_each(episodes: Sequence[SocialEpisode], below: float) -> list[SocialEpisode]:
+    """Of each task and seat the worst episode, the earliest of equal ones, that scores less than ``below``."""
+    worst = [min(group, key=lambda one: one.score) for group in _by_start(episodes)]
+    return [episode for episode in worst if episode.score < below]
+
+
+def _by_start(episodes: Sequence[SocialEpisode]) -> list[list[SocialEpisode]]:
+    found: dict[str, list[SocialEpisode]] = defaultdict(list)
+    for episode in episodes:
+        found[episode.start.name].append(episode)
+    return list(found.values())
 
 
 @dataclass(frozen=True)

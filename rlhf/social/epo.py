@@ -102,9 +102,7 @@ class ReasoningPlanner(Planner):
         """The reasoner's adapters."""
         from peft import get_peft_model_state_dict
 
-        return dict(
-            get_peft_model_state_dict(self.policy.model, adapter_name=REASONER, save_embedding_layers=False)
-        )
+        return dict(get_peft_model_state_dict(self.policy.model, adapter_name=REASONER, save_embedding_layers=False))
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Take what `weights` gave."""

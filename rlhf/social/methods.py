@@ -21,6 +21,8 @@ from apportion.rlhf.social.run import SocialRun, SocialSettings, begin_run
 
 METHODS: Mapping[str, str] = {
     "sotopia-pi": "apportion.rlhf.social.sotopia_pi:train",
+    "dsi": "apportion.rlhf.social.dsi:train",
+    "sdpo": "apportion.rlhf.social.sdpo:train",
     "ppdpp": "apportion.rlhf.social.ppdpp:train",
     "epo": "apportion.rlhf.social.epo:train",
     "dat": "apportion.rlhf.social.dat:train",
@@ -46,12 +48,13 @@ class Learned(Protocol):
 
 @dataclass(frozen=True)
 class SocialReport:
-    """Goal scores on the held-out tasks, ``before`` the training and ``after`` it."""
+    """Goal scores on the held-out tasks, ``before`` the training and ``after`` it; ``agent@OUT`` plays what was written."""
 
     method: str
     policy: str
     before: Scores
     after: Scores
+    agent: str = "policy"
 
     @property
     def gain(self) -> IntervalEstimate:
@@ -103,7 +106,7 @@ def train_social(
     learned: Learned | None = getattr(import_module(module), name)(run)
     agent = run.agent() if learned is None else learned.agent
     after = evaluate(agent, run.tasks.held_out, run.partner, settings.draws)
-    report = SocialReport(method, policy, before, after)
+    report = SocialReport(method, policy, before, after, "policy" if learned is None else method)
     _write(out, run, report, learned)
     return report
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from peft import PeftModel
 
 TINY = "tiny"
+WARM_UP = "conceding"
+"""Whose episodes `tiny` reads before everything where the expert, or the partner, is itself."""
 IGNORED = -100
 Hint = Callable[[Observation], str]
 
@@ -41,7 +43,7 @@ class SocialSettings(Settings):
     """What a social training is told; a method names which of these it reads."""
 
     partner: str = Field(default="conceding", description="who has the other seat: a script, policy@FOLDER, or self")
-    expert: str = Field(default="conceding", description="the script whose episodes are cloned first")
+    expert: str = Field(default="conceding", description="whose episodes are cloned; of dsi may be self")
     pairs: int = Field(default=5, ge=1, description="pairs of characters a scenario")
     held_out: float = Field(default=0.4, gt=0, lt=1, description="share of the tasks that is only evaluated on")
     most_acts: int = Field(default=20, ge=2, description="acts of both after which an episode ends")
@@ -239,8 +241,9 @@ def _base_name(policy: str) -> str:
 
 def _tiny(settings: SocialSettings, seed: int, tasks: SocialTasks) -> Policy:
     """A small LLaMA that has read the expert's episodes in the form in which it will read its own."""
-    expert = ROSTER.scripted(settings.expert)
-    partner = expert if settings.partner == ITSELF else ROSTER.scripted(settings.partner)
+    expert, partner = (
+        ROSTER.scripted(WARM_UP if name == ITSELF else name) for name in (settings.expert, settings.partner)
+    )
     played = play_all(tasks.training, expert, partner, draws=settings.draws, tag="warm-up")
     align = AlignSettings(
         context_turns=settings.window.context_turns,

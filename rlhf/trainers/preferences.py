@@ -134,7 +134,7 @@ def train_on_pairs(policy: Policy, pairs: Sequence[Mapping[str, Any]], run: Run,
 
     ``pairs``: token ids ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``, which may hold others' words; what counts
     of the last two is 1 in ``chosen_mask`` and ``rejected_mask``, so that a segment of several turns is one sum (SDPO,
-    Kong et al., 2025, Eq. 6). The reference is what ``adapted`` is when this is called.
+    Kong et al., 2025). The reference is what ``adapted`` is when this is called.
     """
     rows = rows_of_steps(pairs, run)
 
@@ -166,6 +166,8 @@ class _Masked(DataCollatorForPreference):  # type: ignore[misc]
 
 
 class _PairsDPO(StepTrainer, DPOTrainer):  # type: ignore[misc]
+    watched = False
+
     def __init__(self, policy: Policy, **trainer: Any) -> None:
         self.policy = policy
         super().__init__(**trainer)

@@ -205,6 +205,8 @@ class StepTrainer:
     policy: Policy
     model: Any
     args: Any
+    watched = True
+    """Whether it samples replies, and measures what alarms go by, where its algorithm has alarms."""
 
     def _save(self, output_dir: str, state_dict: Any = None) -> None:
         # The trainer asks every process.
@@ -245,7 +247,9 @@ class StepCallback(TrainerCallback):
         self.run = run
         self.trainer = trainer
         self.checkpoints = checkpoints
-        self.alarms = Alarms(run.settings.alarms) if "alarms" in run.settings.trainer.reads else None
+        self.alarms = (
+            Alarms(run.settings.alarms) if trainer.watched and "alarms" in run.settings.trainer.reads else None
+        )
         self._metrics: dict[str, float] = {}
         self._since = 0.0
 
