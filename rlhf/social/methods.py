@@ -48,7 +48,7 @@ class Learned(Protocol):
 
 @dataclass(frozen=True)
 class SocialReport:
-    """Goal scores on the held-out tasks, ``before`` the training and ``after`` it; ``agent@OUT`` plays what was written."""
+    """Goal scores on the held-out tasks, ``before`` training and ``after`` it; ``agent@OUT`` plays what it wrote."""
 
     method: str
     policy: str
