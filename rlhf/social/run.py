@@ -47,7 +47,7 @@ class SocialSettings(Settings):
     pairs: int = Field(default=5, ge=1, description="pairs of characters a scenario")
     held_out: float = Field(default=0.4, gt=0, lt=1, description="share of the tasks that is only evaluated on")
     most_acts: int = Field(default=20, ge=2, description="acts of both after which an episode ends")
-    draws: int = Field(default=2, ge=1, description="episodes of each task and seat, in training and in evaluation")
+    draws: int = Field(default=2, ge=1, description="episodes of each task and seat that are played to learn from")
     rounds: int = Field(default=1, ge=0, description="rounds of playing and learning")
     cloning: bool = Field(default=True, description="whether the expert's episodes are cloned before the rounds")
     top: int = Field(default=1, ge=1, description="episodes of each task and seat that are learned from, by score")

@@ -227,7 +227,7 @@ PAIR = {
 def learned_from_pair(steps):
     """How much likelier what was chosen is than what was not before and after so many steps; and their losses."""
     policy = small_policy()
-    model = attach_adapter(policy.model, SMALL.lora)
+    model = attach_adapter(policy.model, SMALL.lora.model_copy(update={"dropout": 0.0}))
     torch.manual_seed(0)
     for name, weight in model.named_parameters():
         if "lora_B" in name:
