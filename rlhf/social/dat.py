@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import replace
+from itertools import zip_longest
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -112,10 +113,9 @@ class PrefixPlanner(Planner):
         seen = torch.cat([attention, attention.new_ones(len(tokens), PREFIX)], dim=1)
         with seeded([agent.seed, [view.number for view in views]]), finite_probabilities():
             replies = model.generate(inputs_embeds=embedded, attention_mask=seen, generation_config=config)
-        kept = reply_mask(replies, policy.eos_ids)
         said = [
-            str(policy.tokenizer.decode(reply[mask], skip_special_tokens=True))
-            for reply, mask in zip(replies, kept, strict=True)
+            str(policy.tokenizer.decode(reply[kept], skip_special_tokens=True))
+            for reply, kept in zip(replies, reply_mask(replies, policy.eos_ids), strict=True)
         ]
         return [act_said(view, " ".join(text.split())) for view, text in zip(views, said, strict=True)]
 
@@ -136,8 +136,7 @@ class PrefixPlanner(Planner):
         return -out.loss  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
-class Transitions:
+class Transitions(NamedTuple):
     """N acts: ``states`` and ``following`` [shape=(N, H)], ``actions`` [shape=(N, A)], ``rewards`` and ``goes_on``
     (0 at an episode's last act) [shape=(N,)]; all float32."""
 
@@ -147,20 +146,21 @@ class Transitions:
     following: Tensor
     goes_on: Tensor
 
-    @classmethod
-    def of(cls, played: Sequence[tuple[Sequence[Decision], float]]) -> Self:
-        """Of episodes: their decisions, and what they were paid at their end."""
-        states, actions, rewards, following, goes_on = [], [], [], [], []
-        for decisions, paid in played:
-            for number, one in enumerate(decisions, 1):
-                last = number == len(decisions)
-                states.append(one.state)
-                actions.append(one.choice)
-                following.append(one.state if last else decisions[number].state)
-                rewards.append(paid if last else 0.0)
-                goes_on.append(0.0 if last else 1.0)
-        then = torch.stack(following)
-        return cls(torch.stack(states), torch.stack(actions), torch.tensor(rewards), then, torch.tensor(goes_on))
+
+def transitions(played: Sequence[tuple[Sequence[Decision], float]]) -> Transitions:
+    """Of episodes: their decisions, and what they were paid at their end."""
+    rows = [
+        (
+            one.state,
+            one.choice,
+            torch.tensor(0.0 if then else paid),
+            (then or one).state,
+            torch.tensor(float(bool(then))),
+        )
+        for decisions, paid in played
+        for one, then in zip_longest(decisions, decisions[1:])
+    ]
+    return Transitions(*(torch.stack(column) for column in zip(*rows, strict=True)))
 
 
 def improve(actor: nn.Module, known: Transitions, updates: int) -> None:
@@ -203,7 +203,7 @@ def self_clone(run: SocialRun, planner: PrefixPlanner) -> None:
     said = [answer(run, step, "", step.said) for step in steps]
     examples = list(zip(states_of(planner.policy, steps), said, strict=True))
     optimizer = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
-    supervise(run, examples, lambda chosen: -planner.likelihood(chosen), optimizer, "self-cloning")
+    supervise(run, "self-cloning", examples, lambda chosen: -planner.likelihood(chosen), optimizer)
 
 
 def train(run: SocialRun) -> LearnedPlanner:
@@ -222,7 +222,7 @@ def train(run: SocialRun) -> LearnedPlanner:
         played = run.play(explorer, f"noise-{number}")
         known += [(explorer.decisions(one), one.score / HIGHEST) for one in played]
         with seeded([run.seed, number]):
-            improve(planner.network.actor, Transitions.of(known), UPDATES)
+            improve(planner.network.actor, transitions(known), UPDATES)
         run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
     return LearnedPlanner.of(agent)
 

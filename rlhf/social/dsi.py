@@ -118,5 +118,7 @@ def train(run: SocialRun) -> None:
     Raises UnitError: no episode of a round passes the filter.
     """
     for number in range(1, run.settings.rounds + 1):
-        maker: Agent = run.agent(hint=told) if run.settings.expert == ITSELF else InjectedScript(run.expert)
+        maker: Agent = (
+            run.agent(hint=told, explore=True) if run.settings.expert == ITSELF else InjectedScript(run.expert)
+        )
         learn_best(run, run.play(maker, f"injected-{number}"), run.settings.least, f"round {number}")

@@ -28,6 +28,8 @@ METHODS: Mapping[str, str] = {
     "dat": "apportion.rlhf.social.dat:train",
 }
 """By name the ``module:function`` that is called with a `SocialRun` and returns a `Learned`, or None."""
+EVALUATED = 2
+"""Episodes of each held-out task and seat, before and after."""
 REPORT = "social.json"
 """What a folder says of its training: settings, and scores before and after."""
 
@@ -102,10 +104,10 @@ def train_social(
         raise InputError(f"{out} exists, and is not replaced. Name a folder that is not there yet.")
     module, _, name = METHODS[method].partition(":")
     run = begin_run(policy, settings, seed, tell)
-    before = evaluate(run.agent(), run.tasks.held_out, run.partner, settings.draws)
+    before = evaluate(run.agent(), run.tasks.held_out, run.partner, EVALUATED)
     learned: Learned | None = getattr(import_module(module), name)(run)
     agent = run.agent() if learned is None else learned.agent
-    after = evaluate(agent, run.tasks.held_out, run.partner, settings.draws)
+    after = evaluate(agent, run.tasks.held_out, run.partner, EVALUATED)
     report = SocialReport(method, policy, before, after, "policy" if learned is None else method)
     _write(out, run, report, learned)
     return report

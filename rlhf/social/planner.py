@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from apportion.credit import leave_one_out
 from apportion.environments.environment import Action, Observation
@@ -30,6 +31,7 @@ from apportion.rlhf.policy.folder import base_of
 from apportion.rlhf.sampling.policy_agent import FolderPolicy, PolicyAgent
 from apportion.rlhf.sampling.rollout import pad_prompts
 from apportion.rlhf.social.episodes import AT_ONCE, HIGHEST, Scores, SeatStep, SocialEpisode, evaluate
+from apportion.rlhf.social.methods import EVALUATED
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import clone_follower, context_of, told
 
@@ -150,22 +152,17 @@ def credits(played: Sequence[SocialEpisode]) -> list[list[float]]:
     groups = defaultdict[str, list[int]](list)
     for number, episode in enumerate(played):
         groups[episode.start.name].append(number)
-    found: list[list[float]] = [[] for _ in played]
+    gains = dict[int, float]()
     for numbers in groups.values():
         if len(numbers) < 2:
             raise InputError("draws = 1: an episode is compared with others of its task and seat; set 2 at least")
-        gains = leave_one_out([[played[number].score / HIGHEST] for number in numbers])
-        for number, (gain,) in zip(numbers, gains, strict=True):
-            acts = len(played[number].steps)
-            found[number] = [float(gain) * DISCOUNT ** (acts - 1 - act) for act in range(acts)]
-    return found
+        rows = leave_one_out([[played[number].score / HIGHEST] for number in numbers])
+        gains |= {number: float(row[0]) for number, row in zip(numbers, rows, strict=True)}
+    return [[gains[at] * DISCOUNT**left for left in reversed(range(len(one.steps)))] for at, one in enumerate(played)]
 
 
 def descend(
-    loss: Callable[[list[_Example]], Tensor],
-    examples: Sequence[_Example],
-    batch: int,
-    optimizer: torch.optim.Optimizer,
+    loss: Callable[[list[_Example]], Tensor], examples: Sequence[_Example], batch: int, optimizer: Optimizer
 ) -> float:
     """One pass over examples in a drawn order, ``batch`` an update: the mean loss. Raises UnitError: that is none."""
     losses = []
@@ -198,11 +195,8 @@ class LearnedPlanner:
     def write(self, folder: Path) -> None:
         """Write the planner beside the policy in ``folder``; equal ones give equal bytes."""
         save_file(dict(self.weights), folder / WEIGHTS)
-        body = {
-            "method": self.agent.planner.method,
-            "policy": policy_digest(folder),
-            "weights": file_digest(folder / WEIGHTS),
-        }
+        digests = {"policy": policy_digest(folder), "weights": file_digest(folder / WEIGHTS)}
+        body = {"method": self.agent.planner.method, **digests}
         (folder / SETTINGS).write_text(canonical_json(body) + "\n", encoding="utf-8")
 
 
@@ -225,7 +219,7 @@ def train_planner(
     with seeded(run.seed):
         planner = made(frozen)
         optimizer = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
-        supervise(run, known(frozen), lambda chosen: -planner.log_probs(chosen).mean(), optimizer, "supervised start")
+        supervise(run, "supervised start", known(frozen), lambda chosen: -planner.log_probs(chosen).mean(), optimizer)
     agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
     tell_score(run, agent, "before reinforcement")
     for number in range(1, run.settings.rounds + 1):
@@ -234,18 +228,14 @@ def train_planner(
 
 
 def supervise(
-    run: SocialRun,
-    examples: Sequence[_Example],
-    loss: Callable[[list[_Example]], Tensor],
-    optimizer: torch.optim.Optimizer,
-    what: str,
+    run: SocialRun, what: str, examples: Sequence[_Example], loss: Callable[[list[_Example]], Tensor], by: Optimizer
 ) -> None:
     """``epochs`` passes over examples; tells how the loss fell."""
-    losses = [descend(loss, examples, run.settings.batch_size, optimizer) for _ in range(run.settings.epochs)]
+    losses = [descend(loss, examples, run.settings.batch_size, by) for _ in range(run.settings.epochs)]
     run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
 
 
-def reinforce(run: SocialRun, agent: PlannedAgent, optimizer: torch.optim.Optimizer, number: int) -> None:
+def reinforce(run: SocialRun, agent: PlannedAgent, optimizer: Optimizer, number: int) -> None:
     """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them."""
     explorer = replace(agent, explores=True, decided={})
     played = run.play(explorer, f"reinforce-{number}")
@@ -266,7 +256,7 @@ def reinforce(run: SocialRun, agent: PlannedAgent, optimizer: torch.optim.Optimi
 
 def tell_score(run: SocialRun, agent: PlannedAgent, what: str) -> None:
     """Tell what the agent scores on the held-out tasks now."""
-    run.tell(f"{what}: {evaluate(agent, run.tasks.held_out, run.partner, run.settings.draws).mean.text(2)} held out")
+    run.tell(f"{what}: {evaluate(agent, run.tasks.held_out, run.partner, EVALUATED).mean.text(2)} held out")
 
 
 class FolderPlanner(FolderPolicy):

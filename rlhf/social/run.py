@@ -47,7 +47,7 @@ class SocialSettings(Settings):
     pairs: int = Field(default=5, ge=1, description="pairs of characters a scenario")
     held_out: float = Field(default=0.4, gt=0, lt=1, description="share of the tasks that is only evaluated on")
     most_acts: int = Field(default=20, ge=2, description="acts of both after which an episode ends")
-    draws: int = Field(default=2, ge=1, description="episodes of each task and seat, in training and in evaluation")
+    draws: int = Field(default=2, ge=1, description="episodes of each task and seat that are played to learn from")
     rounds: int = Field(default=1, ge=0, description="rounds of playing and learning")
     cloning: bool = Field(default=True, description="whether the expert's episodes are cloned before the rounds")
     top: int = Field(default=1, ge=1, description="episodes of each task and seat that are learned from, by score")
@@ -58,7 +58,8 @@ class SocialSettings(Settings):
     beta: float = Field(default=0.1, ge=0, description="weight of the divergence in DPO")
     resamples: int = Field(default=5, ge=1, description="continuations from a turn that are drawn")
     segment: int = Field(default=3, ge=1, description="turns of a segment, at most")
-    temperature: float = Field(default=0.7, ge=0.001, le=5, description="of what the policy says")
+    temperature: float = Field(default=0.7, ge=0.001, le=5, description="of what the policy says when it is evaluated")
+    explore: float = Field(default=1.3, ge=0.001, le=5, description="of what it says when it is to learn from that")
     tokens: int = Field(default=1024, ge=64, description="an episode as the policy reads it has at most")
     warmup: int = Field(default=400, ge=1, description="of tiny: steps on the expert's episodes before everything")
 
@@ -84,9 +85,14 @@ class SocialRun:
     tasks: SocialTasks
     tell: Callable[[str], None] = field(default=lambda line: None)
 
-    def agent(self, hint: Hint | None = None, greedy: bool = False) -> PolicyAgent:
-        """The policy as it is now, in a seat; ``hint`` is told to it alone, at each of its turns."""
+    def agent(self, hint: Hint | None = None, greedy: bool = False, explore: bool = False) -> PolicyAgent:
+        """The policy as it is now, in a seat.
+
+        ``hint``: what is told to it alone, at each of its turns. ``explore``: whether what it says is drawn more freely.
+        """
         window = self.settings.window
+        if explore:
+            window = window.model_copy(update={"temperature": self.settings.explore})
         return PolicyAgent(self.policy.name, self.policy, self.model, window, self.seed, greedy, hint=hint)
 
     @property

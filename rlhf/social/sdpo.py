@@ -36,7 +36,7 @@ def train(run: SocialRun) -> None:
     """
     settings = run.settings
     for number in range(1, settings.rounds + 1):
-        bad = worst_of_each(run.play(run.agent(), f"round-{number}"), settings.least)
+        bad = worst_of_each(run.play(run.agent(explore=True), f"round-{number}"), settings.least)
         pairs = [pair for episode in bad if (pair := segment_pair(run, episode)) is not None]
         run.tell(f"round {number}: {len(pairs)} pairs from {len(bad)} episodes below {settings.least:g}")
         if not pairs:
@@ -50,7 +50,7 @@ def train(run: SocialRun) -> None:
 def segment_pair(run: SocialRun, episode: SocialEpisode) -> tuple[Segment, Segment] | None:
     """The better and the worse segment of an episode's history up to its erroneous turn; None: nothing was better."""
     wrong = erroneous_turn(episode.steps)
-    again = run.play_on(episode.steps[wrong], episode, run.agent(), run.settings.resamples)
+    again = run.play_on(episode.steps[wrong], episode, run.agent(explore=True), run.settings.resamples)
     best = max(again, key=lambda one: one.score)
     if best.score <= episode.score:
         return None

@@ -31,7 +31,7 @@ def train(run: SocialRun) -> None:
     if settings.cloning:
         learn_best(run, run.play(run.expert, "cloning"), 0.0, "cloning")
     for number in range(1, settings.rounds + 1):
-        played = run.play(run.agent(), f"round-{number}")
+        played = run.play(run.agent(explore=True), f"round-{number}")
         learn_best(run, played, settings.least, f"round {number}")
 
 

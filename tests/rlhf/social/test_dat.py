@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from apportion.environments.environment import Observation
-from apportion.rlhf.social.dat import ACTION, PREFIX, PrefixPlanner, Transitions, improve, network, self_clone
+from apportion.rlhf.social.dat import ACTION, PREFIX, PrefixPlanner, improve, network, self_clone, transitions
 from apportion.rlhf.social.episodes import play_all
 from apportion.rlhf.social.planner import Decision, PlannedAgent, seeded, states_of
 from apportion.rlhf.social.strategies import answer, freeze
-from tests.rlhf.social.small import SMALL, Says, small_run
+from tests.rlhf.social.small import SMALL, Says, small_run, small_tasks
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_noise_is_drawn_only_where_it_explores_and_actions_stay_bounded(planned)
 def test_self_cloning_makes_what_the_model_says_likely_again(planned):
     run, planner = planned
     told = []
-    run.tell = told.append
+    run.tell, run.tasks = told.append, small_tasks(2)
     with seeded(2), torch.no_grad():
         planner.network.offset += torch.randn(PREFIX * 32)  # A prefix that is in the way.
     steps = play_all(run.tasks.training[:1], run.agent(), Says())[0].steps
@@ -63,7 +63,7 @@ def test_self_cloning_makes_what_the_model_says_likely_again(planned):
 
 def test_of_an_episode_only_its_last_act_is_paid_and_nothing_follows_it():
     made = [Decision(torch.full((2,), float(number)), torch.zeros(1)) for number in range(3)]
-    known = Transitions.of([(made, 0.5), (made[:1], 1.0)])
+    known = transitions([(made, 0.5), (made[:1], 1.0)])
     assert known.rewards.tolist() == [0.0, 0.0, 0.5, 1.0] and known.goes_on.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert known.following[:, 0].tolist() == [1.0, 2.0, 2.0, 0.0]
 
@@ -76,6 +76,6 @@ def test_td3_finds_the_action_that_pays_and_stays_near_what_was_done():
         rows = [([Decision(state, action)], pay) for state, action, pay in zip(states, actions, paid, strict=True)]
         actor = torch.nn.Sequential(network(2, 1), torch.nn.Tanh())
         before = actor(states).mean().item()
-        improve(actor, Transitions.of(rows), 300)
+        improve(actor, transitions(rows), 300)
         after = actor(states).mean().item()
     assert abs(before) < 0.15 < after < 0.6

@@ -60,7 +60,7 @@ def run_of(monkeypatch, first, again, **changed):
     """A run whose policy plays ``first``, and ``again`` when it goes on from a turn."""
     run, preferred = small_run(SMALL.model_copy(update={"least": 7.0, **changed})), []
     run.tasks = type(run.tasks)((START,), run.tasks.held_out)
-    monkeypatch.setattr(SocialRun, "agent", lambda self: None)
+    monkeypatch.setattr(SocialRun, "agent", lambda self, **how: None)
     other = Says("offer: 120", "offer: 140", "offer: 260")
     monkeypatch.setattr(SocialRun, "play", lambda self, agent, tag: play_all([START], Says(*first), other))
     monkeypatch.setattr(

@@ -13,7 +13,7 @@ def test_the_expert_is_cloned_first_then_the_policy_learns_from_its_own_best(mon
     run = small_run(SMALL.model_copy(update={"rounds": 2, "draws": 2}))
     expert = Says("offer: 200", "accept")
     monkeypatch.setattr(SocialRun, "expert", expert)
-    monkeypatch.setattr(SocialRun, "agent", lambda self: Says("accept", called="policy"))
+    monkeypatch.setattr(SocialRun, "agent", lambda self, **how: Says("accept", called="policy"))
     monkeypatch.setattr(SocialRun, "learn", lambda self, steps, tag: learned.append((tag, len(steps))))
     play = SocialRun.play
     monkeypatch.setattr(
