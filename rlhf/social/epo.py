@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
-from apportion.rlhf.social.planner import Decision, FolderPlanner, LearnedPlanner, Planner, train_planner
+from apportion.rlhf.social.planner import Decision, DrawingPlanner, FolderPlanner, LearnedPlanner, train_planner
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, answer, strategy_of
 
@@ -38,7 +38,7 @@ REASONER, SPEAKER = "reasoner", "default"
 """Names of the adapters: what writes strategies, and what reads them, which is frozen."""
 
 
-class ReasoningPlanner(Planner):
+class ReasoningPlanner(DrawingPlanner):
     """Adapters on the frozen model that write a strategy."""
 
     method = "epo"

@@ -70,10 +70,6 @@ class Planner(ABC):
     def decide(self, contexts: Sequence[DialogueContext], explores: bool) -> list[Decision]:
         """One decision each; drawn where it ``explores``, else the likeliest."""
 
-    def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
-        """How likely each decision is, with gradients to what learns alone [shape=(N,)] float32."""
-        raise NotImplementedError
-
     @property
     def parameters(self) -> list[nn.Parameter]:
         """All that learns."""
@@ -91,6 +87,14 @@ class Planner(ABC):
         """What the policy does by the decisions: it is told the strategy, and nobody else is."""
         said = {view.number: told(one.strategy) for view, one in zip(views, decisions, strict=True)}
         return replace(agent, hint=lambda view: said[view.number]).act_all(views)
+
+
+class DrawingPlanner(Planner):
+    """One whose decisions have likelihoods, so that REINFORCE can train it."""
+
+    @abstractmethod
+    def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
+        """How likely each decision is, with gradients to what learns alone [shape=(N,)] float32."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,7 @@ def policy_digest(folder: Path) -> str:
 
 
 def train_planner(
-    run: SocialRun, made: Callable[[PolicyAgent], Planner], known: Callable[[PolicyAgent], list[Decision]]
+    run: SocialRun, made: Callable[[PolicyAgent], DrawingPlanner], known: Callable[[PolicyAgent], list[Decision]]
 ) -> LearnedPlanner:
     """The policy learns to follow strategies and is frozen, the planner learns what is ``known``, then REINFORCE.
 
@@ -223,7 +227,7 @@ def train_planner(
     agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
     tell_score(run, agent, "before reinforcement")
     for number in range(1, run.settings.rounds + 1):
-        reinforce(run, agent, optimizer, number)
+        reinforce(run, agent, planner.log_probs, optimizer, number)
     return LearnedPlanner.of(agent)
 
 
@@ -235,7 +239,13 @@ def supervise(
     run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
 
 
-def reinforce(run: SocialRun, agent: PlannedAgent, optimizer: Optimizer, number: int) -> None:
+def reinforce(
+    run: SocialRun,
+    agent: PlannedAgent,
+    log_probs: Callable[[Sequence[Decision]], Tensor],
+    optimizer: Optimizer,
+    number: int,
+) -> None:
     """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them."""
     explorer = replace(agent, explores=True, decided={})
     played = run.play(explorer, f"reinforce-{number}")
@@ -247,7 +257,7 @@ def reinforce(run: SocialRun, agent: PlannedAgent, optimizer: Optimizer, number:
 
     def loss(chosen: list[tuple[Decision, float]]) -> Tensor:
         credit = torch.tensor([credit for _, credit in chosen])
-        return -(credit * agent.planner.log_probs([decision for decision, _ in chosen])).mean()
+        return -(credit * log_probs([decision for decision, _ in chosen])).mean()
 
     with seeded([run.seed, number]):
         descend(loss, pairs, run.settings.batch_size, optimizer)

@@ -24,9 +24,9 @@ from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.social.planner import (
     Decision,
+    DrawingPlanner,
     FolderPlanner,
     LearnedPlanner,
-    Planner,
     hidden_states,
     states_of,
     train_planner,
@@ -39,7 +39,7 @@ WIDTH = 64
 """Of the hidden layer."""
 
 
-class StrategyPlanner(Planner):
+class StrategyPlanner(DrawingPlanner):
     """A softmax over `STRATEGIES`; untrained, all are as likely."""
 
     method = "ppdpp"

@@ -60,7 +60,7 @@ def test_reinforce_finds_the_strategy_that_pays(monkeypatch):
     chances = planner.network(torch.ones(1, 32)).softmax(1)[0].tolist()
     assert chances == pytest.approx([1 / len(NAMES)] * len(NAMES))
     for number in range(12):
-        reinforce(run, agent, optimizer, number)
+        reinforce(run, agent, planner.log_probs, optimizer, number)
     best = NAMES[planner.network(torch.ones(1, 32)).argmax()]
     scores = {name: evaluate(Always(name, planner), run.tasks.training, CONCEDING).mean.value for name in NAMES}
     assert scores[best] > 5.0 > scores["accept"]
@@ -111,7 +111,7 @@ def test_only_the_planner_learns(method):
             shared, "credits", lambda played: [[(-1.0) ** at] * len(one.steps) for at, one in enumerate(played)]
         )
         with paid.context():
-            reinforce(run, agent, torch.optim.Adam(agent.planner.parameters, lr=0.1), 0)
+            reinforce(run, agent, agent.planner.log_probs, torch.optim.Adam(agent.planner.parameters, lr=0.1), 0)
         paid.undo()
     after = dict(run.model.named_parameters())
     assert all(torch.equal(before[name], after[name]) for name in before)
