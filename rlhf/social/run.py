@@ -88,7 +88,7 @@ class SocialRun:
     def agent(self, hint: Hint | None = None, explore: bool = False) -> PolicyAgent:
         """The policy as it is now, in a seat.
 
-        ``hint``: what is told to it alone, at each of its turns. ``explore``: whether what it says is drawn more freely.
+        ``hint``: what is told to it alone, at each of its turns. ``explore``: whether it draws more freely.
         """
         window = self.settings.window
         if explore:
