@@ -85,15 +85,15 @@ class SocialRun:
     tasks: SocialTasks
     tell: Callable[[str], None] = field(default=lambda line: None)
 
-    def agent(self, hint: Hint | None = None, greedy: bool = False, explore: bool = False) -> PolicyAgent:
+    def agent(self, hint: Hint | None = None, explore: bool = False) -> PolicyAgent:
         """The policy as it is now, in a seat.
 
-        ``hint``: what is told to it alone, at each of its turns. ``explore``: whether what it says is drawn more freely.
+        ``hint``: what is told to it alone, at each of its turns. ``explore``: whether it draws more freely.
         """
         window = self.settings.window
         if explore:
             window = window.model_copy(update={"temperature": self.settings.explore})
-        return PolicyAgent(self.policy.name, self.policy, self.model, window, self.seed, greedy, hint=hint)
+        return PolicyAgent(self.policy.name, self.policy, self.model, window, self.seed, hint=hint)
 
     @property
     def partner(self) -> Agent:

@@ -148,7 +148,7 @@ def train_on_pairs(policy: Policy, pairs: Sequence[Mapping[str, Any]], run: Run,
             processing_class=policy.tokenizer,
         )
 
-    trained = run_trainer(run, make)
+    trained = run_trainer(run, make, watched=False)  # Nothing is sampled.
     trained.delete_adapter("ref")  # TRL's copy of what the adapters were.
     return trained
 
@@ -166,8 +166,6 @@ class _Masked(DataCollatorForPreference):  # type: ignore[misc]
 
 
 class _PairsDPO(StepTrainer, DPOTrainer):  # type: ignore[misc]
-    watched = False
-
     def __init__(self, policy: Policy, **trainer: Any) -> None:
         self.policy = policy
         super().__init__(**trainer)
