@@ -1,10 +1,10 @@
 """DAT: a planner in the space of prefix embeddings before each reply (Li et al., 2024, Dialogue action tokens: steering
-language models in goal-directed dialogue with a multi-turn planner, sections 3 and 4).
+language models in goal-directed dialogue with a multi-turn planner).
 
 The planner is a small network from the frozen model's last hidden state to an action of `ACTION` numbers, which a fixed
 up-mapping makes the embeddings of `PREFIX` tokens. Both are first trained to clone the model itself (the likelihood of
 what it says without a prefix); then the up-mapping is fixed too, and the planner learns by TD3+BC (Fujimoto and Gu,
-2021, Eqs. 3 to 5) from episodes that it played with noise.
+2021, Eqs. 3 and 5) from episodes that it played with noise.
 
 Choices where the paper leaves one, or cannot be followed:
 

@@ -1,5 +1,5 @@
 """EPO: a reasoning language model writes an open strategy before each act (Liu et al., 2025, EPO: explicit policy
-optimization for strategic reasoning in LLMs via reinforcement learning, section 3).
+optimization for strategic reasoning in LLMs via reinforcement learning).
 
 The strategies' tokens are trained by policy gradient over turns; the language model that speaks reads each strategy
 and is frozen.

@@ -97,6 +97,9 @@ class DrawingPlanner(Planner):
         """How likely each decision is, with gradients to what learns alone [shape=(N,)] float32."""
 
 
+LogProbs = Callable[[Sequence[Decision]], Tensor]
+
+
 @dataclass(frozen=True)
 class PlannedAgent:
     """The frozen policy, told by a planner. ``decided``: where it explores, its decisions by the views' numbers."""
@@ -116,7 +119,7 @@ class PlannedAgent:
         """What it does in each of several episodes, decided at once."""
         frozen, cue = self.policy, self.planner.cue
         contexts = [context_of(view, frozen.policy, frozen.window, cue) for view in views]
-        with seeded([frozen.seed, self.called, [view.number for view in views]]):
+        with seeded([frozen.seed, [view.number for view in views]]):
             decisions = self.planner.decide(contexts, self.explores)
         if self.explores:
             self.decided.update((view.number, one) for view, one in zip(views, decisions, strict=True))
@@ -239,13 +242,7 @@ def supervise(
     run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
 
 
-def reinforce(
-    run: SocialRun,
-    agent: PlannedAgent,
-    log_probs: Callable[[Sequence[Decision]], Tensor],
-    optimizer: Optimizer,
-    number: int,
-) -> None:
+def reinforce(run: SocialRun, agent: PlannedAgent, log_probs: LogProbs, optimizer: Optimizer, number: int) -> None:
     """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them."""
     explorer = replace(agent, explores=True, decided={})
     played = run.play(explorer, f"reinforce-{number}")

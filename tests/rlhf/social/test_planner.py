@@ -144,8 +144,6 @@ def test_a_folder_plays_as_what_was_trained(folder, method):
     agent = ROSTER.scripted(f"{method.method}@{place}")
     assert agent.called == f"{method.method}@one" and not agent.paid
     tasks = small_tasks(4).held_out
-    inner = agent._agent
-    object.__setattr__(inner, "called", "one")  # Which is a part of the seed.
     played = play_all(tasks, agent, CONCEDING)
     assert [step.said for one in played for step in one.steps] == said and any(said)
     assert {path.suffix for path in place.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md", ".jinja"}
