@@ -6,12 +6,12 @@ script, the goal score is exact, and the tasks are the bundled bargains.
 
 Choices where the paper leaves one, or cannot be followed:
 
-- Filter. The paper keeps, of each scenario and seat, the two best episodes by goal score, and one where it is well
-  above the mean (appendix B.5). Here, of each task and seat, the ``top`` best of ``draws``, of ``least`` at least.
+- Filter. The paper keeps the episodes in which a seat's goal was rated high, next to others of the same task. Here, of
+  each task and seat, the ``top`` best of ``draws`` are kept, if they score ``least``.
 - Behaviour cloning learns from the expert's episodes by the same filter, with ``least`` = 0: what the expert reaches is
   what there is to clone.
-- Self-reinforcement learns from what the policy itself played since the last update, in each round anew; the adapters
-  go on from where they are (the paper's "BC + SR").
+- Self-reinforcement learns from what the policy itself played since the last update, in each round anew, drawn
+  more freely (``explore``) than it is evaluated; the adapters go on from where they are (the paper's "BC + SR").
 - The loss is the likelihood of the seat's own words alone, each after all that the policy would read before it.
 """
 

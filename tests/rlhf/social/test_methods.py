@@ -25,6 +25,7 @@ def folder_of(place):
     return {path.relative_to(place): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
 
 
+# Three trainings of a tiny policy: some seconds.
 def test_a_folder_plays_and_goes_on_and_equal_seeds_give_equal_bytes(tmp_path):
     told = []
     report = train_social("sotopia-pi", "tiny", tmp_path / "one", QUICK, 3, told.append)
