@@ -17,9 +17,8 @@ AGENTS = agents_by_name(
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
     },
 )
-ROSTER = AgentRegistry(
-    AGENTS, made_of=(*MADE_OF, *(f"{name}@FOLDER" for name in ("dat", "epo", "ppdpp")), "talking@STEP")
-)
+PLANNERS = ("dat@FOLDER", "epo@FOLDER", "ppdpp@FOLDER")
+ROSTER = AgentRegistry(AGENTS, made_of=(*MADE_OF, "talking@STEP", *PLANNERS))
 """``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, ``smollm2``, ``policy@FOLDER``,
 ``ppdpp@FOLDER`` (also ``epo``, ``dat``), a package's, or a language model's at a server: ``base``, ``react``,
 ``refine``, ``metamind``, ``base@MODEL``."""
