@@ -14,6 +14,7 @@ From the ground up, each importing only from those before it:
 - `negotiation/`: negotiators that are no language models, learned by dialogues, by reward and by an expert
 - `language_model_finetune`: a small language model of a corpus, where no other measures influence
 - `stackelberg/`: a Refiner that learns words which move whoever speaks next
+- `social/`: social trainings of others (SOTOPIA-π, SDPO and the like) on bargains that rules score
 - `adapters/`: turn rewards for other people's trainers
 - `alignment`: one process' alignment; `launch/`: the same by several; `align`: the entry, which chooses between the two
 

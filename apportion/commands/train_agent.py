@@ -50,17 +50,25 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
 @click.argument("game", metavar="GAME")
 @click.argument("out", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--games", type=COUNT, help="Games that are played; by default 300 to 1,500, by method.")
+@click.option("--policy", default="tiny", show_default=True, help="In sotopia: the model that learns, name or folder.")
 @SEED
 @RULES
 def train_player_command(
-    method: str, game: str, out: Path, games: int | None, seed: int, rules: tuple[str, ...]
+    method: str, game: str, out: Path, games: int | None, policy: str, seed: int, rules: tuple[str, ...]
 ) -> None:
     """Train METHOD in GAME by playing with scripts and with itself, and write FILE, which an agent is made of.
 
     strategist avalon, strategist werewolf: a value, by self-play. sla werewolf, rl-ins onuw: a policy that chooses
     among candidates, in a league. lspo werewolf: strategies of speech, by regret minimisation. No language model is
     asked; the same seed gives the same file.
+
+    sotopia-pi, dsi, sdpo sotopia: the language model --policy, on bundled bargains; FILE is a folder, which
+    policy@FILE plays, and --rule rounds=2 a setting (an unknown one names all). ppdpp, epo, dat sotopia: a planner
+    before that model, which is frozen; ppdpp@FILE, epo@FILE or dat@FILE plays.
     """
+    if game == "sotopia":
+        _train_social(method, policy, out, games, seed, rules)
+        return
     from apportion.environments.deduction.games import game_called
     from apportion.environments.deduction.player_training import MEASURES, trained
 
@@ -77,3 +85,17 @@ def train_player_command(
         f"wrote {out}: {len(table.rows):,} rows; {MEASURES[method]} {told[0]:.3f} at first, {told[-1]:.3f} at last"
     )
     click.echo(f"next: apportion world tournament {game} CORPUS --teams --agents {method}@{out},claims")
+
+
+def _train_social(method: str, policy: str, out: Path, games: int | None, seed: int, rules: tuple[str, ...]) -> None:
+    from apportion.environments.deduction.games import options_given
+    from apportion.foundation.errors import InputError
+    from apportion.rlhf.social.methods import train_social
+    from apportion.rlhf.social.run import SocialSettings
+
+    if games is not None:
+        raise InputError("--games is of games of hidden roles; in sotopia say --rule draws=2: episodes a task and seat")
+    settings = options_given(SocialSettings, rules, option_names())
+    report = train_social(method, policy, out, settings, seed, lambda line: click.echo(line, err=True))
+    click.echo(f"wrote {out}. {report.text()}")
+    click.echo(f"next: apportion world simulate sotopia CORPUS --agents {report.agent}@{out},{settings.partner}")

@@ -33,7 +33,7 @@ def action_prompts(folder: Path, entry_points: str) -> PromptKind:
 
 
 PROMPTS = action_prompts(Path(__file__).parent / "prompts", "apportion.agent_prompts")
-STYLES = ("base", "react", "refine", "perspectives", "recon")
+STYLES = ("base", "react", "refine", "perspectives", "recon", "metamind")
 """Our own prompts: `base` acts at once (SOTOPIA, section 4), `react` writes a thought that nobody hears before.
 
 `refine` is asked twice: for a draft, in the words of `base`, then for a criticism of it and the final act in one
@@ -41,6 +41,11 @@ reply. Self-Refine (Madaan et al., 2023) asks for these two by themselves, sever
 
 `recon` (ReCon; Wang et al., 2024) drafts by `perspectives`, which reads the other's mind first, and asks how the draft
 would be taken.
+
+`metamind` (Zhang et al., 2025) has MetaMind's three stages, a request each: hypotheses of the other's mind, the norms
+that they are held to, and an act that is checked first. Our choices: the second stage chooses the hypothesis in words,
+where theirs weighs likelihood against information gain; the third checks once and draws no second reply; there is no
+social memory, since an agent keeps nothing between episodes.
 """
 TEMPERATURE = 1.0
 """Section 4 of SOTOPIA: to encourage diversity of the agents' responses."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from apportion.environments.agents.agent import Agent, ReplayAgent
@@ -48,14 +48,12 @@ class AgentRegistry:
     """The agents of one environment.
 
     ``registry``: Those that are no language models. ``form``: How language models are asked. ``made_of``: How those of
-    the registry are written that are made of what stands behind an @, for errors. ``elsewhere``: By name, published
-    methods that only a package can bring, whose results are not claimed here.
+    the registry are written that are made of what stands behind an @, for errors.
     """
 
     registry: Registry
     form: ActionFormat = WORDS
     made_of: tuple[str, ...] = MADE_OF
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def asked_by(
         self, name: str, chosen: ModelSpec, called: Called = str, temperature: float = TEMPERATURE
@@ -167,11 +165,6 @@ class AgentRegistry:
             return wrapped.made().around(agent, wrapped.of, f"{agent.called}{wrapped.suffix}", None, None)
         plain, at, made_of = (name, "", "") if name in self.registry.names() else name.partition("@")
         problem = self.registry.unknown(plain)
-        if problem is not None and plain in self.elsewhere:
-            raise InputError(
-                f"agent {plain!r}: {self.elsewhere[plain]} is no part of this project. A package can bring it, as the "
-                f"entry point {plain!r} of {self.registry.group}"
-            )
         if problem is not None:
             raise InputError(
                 f"{problem} Written with what they are made of: {', '.join(self.made_of)}. Language models: "

@@ -58,27 +58,8 @@ class GameKind:
         return self.made.kind
 
     def options_of(self, given: Iterable[str], called: Called = str) -> Any:
-        """The options that ``NAME=VALUE`` texts choose; several values have commas between.
-
-        Raises InputError: no such option, one twice, or a value that it cannot have.
-        """
-        defaults = {name: one.default for name, one in signature(self.options).parameters.items()}
-        names = list(defaults)
-        values: dict[str, Any] = {}
-        for text in given:
-            name, equals, value = text.partition("=")
-            name = name.strip()
-            if not equals:
-                raise InputError(f"{called('rules')} {text!r}: write NAME=VALUE; there are {', '.join(names)}")
-            if name not in names:
-                hint = did_you_mean(name, names, f"there are {', '.join(names)}")
-                raise InputError(f"{called('rules')} {name!r}: {hint}")
-            if name in values:
-                raise InputError(f"{called('rules')} {name}: given twice; give it once")
-            # One alone is a list, too, where several can be given.
-            several = isinstance(defaults[name], tuple) or "," in value
-            values[name] = [one.strip() for one in value.split(",")] if several else value.strip()
-        return self._options(values, called("rules"))
+        """The options that ``NAME=VALUE`` texts choose; raises as `options_given`."""
+        return options_given(self.options, given, called)
 
     def about(self, options: Any, deal: Deal | None = None) -> dict[str, Any]:
         """What a log says of a game, besides its seed and who plays it."""
@@ -90,18 +71,45 @@ class GameKind:
 
         Raises InputError: Options or a deal that cannot be. Raises KeyError, TypeError, ValueError: It says none.
         """
-        return self.make(self._options(about["rules"], "rules"), tuple(about["deal"]) if "deal" in about else None)
+        return self.make(
+            _checked(self.options, about["rules"], "rules"), tuple(about["deal"]) if "deal" in about else None
+        )
 
     @property
     def simulator(self) -> GameSimulator:
         """Its sessions, played on; the rules score."""
         return GameSimulator(self.kind, self.of_log, self.roster)
 
-    def _options(self, values: Mapping[str, Any], called: str) -> Any:
-        try:
-            return TypeAdapter(self.options).validate_python(dict(values))
-        except ValidationError as error:
-            raise InputError(f"{called}: {'; '.join(problems(error))}") from None
+
+def options_given(options: type[Any], given: Iterable[str], called: Called = str) -> Any:
+    """The ``options`` that ``NAME=VALUE`` texts choose, a class with a default for each; commas between several values.
+
+    Raises InputError: no such option, one twice, or a value that it cannot have.
+    """
+    defaults = {name: one.default for name, one in signature(options).parameters.items()}
+    names = list(defaults)
+    values: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise InputError(f"{called('rules')} {text!r}: write NAME=VALUE; there are {', '.join(names)}")
+        if name not in names:
+            hint = did_you_mean(name, names, f"there are {', '.join(names)}")
+            raise InputError(f"{called('rules')} {name!r}: {hint}")
+        if name in values:
+            raise InputError(f"{called('rules')} {name}: given twice; give it once")
+        # One alone is a list, too, where several can be given.
+        several = isinstance(defaults[name], tuple) or "," in value
+        values[name] = [one.strip() for one in value.split(",")] if several else value.strip()
+    return _checked(options, values, called("rules"))
+
+
+def _checked(options: type[Any], values: Mapping[str, Any], called: str) -> Any:
+    try:
+        return TypeAdapter(options).validate_python(dict(values))
+    except ValidationError as error:
+        raise InputError(f"{called}: {'; '.join(problems(error))}") from None
 
 
 GAMES = Registry(

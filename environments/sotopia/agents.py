@@ -8,13 +8,18 @@ AGENTS = agents_by_name(
     "apportion.agents",
     {
         "conceding": "apportion.environments.sotopia.scripted_agents:Conceding",
+        # By their places alone, as `policy` is.
+        "dat": "apportion.rlhf.social.dat:DAT",
+        "epo": "apportion.rlhf.social.epo:EPO",
         "moody": "apportion.environments.sotopia.scripted_agents:WordSensitiveAgent",
+        "ppdpp": "apportion.rlhf.social.ppdpp:PPDPP",
         "random": "apportion.environments.agents.agent:RandomLegalAgent",
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
     },
 )
-METAMIND = "MetaMind (Zhang et al., 2025, Modeling human social thoughts with metacognitive multi-agent systems)"
-ROSTER = AgentRegistry(AGENTS, made_of=(*MADE_OF, "talking@STEP"), elsewhere={"metamind": METAMIND})
-"""``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, ``smollm2``, ``policy@FOLDER``, a
-package's, or a language model's at a server: ``base``, ``react``, ``refine``, ``base@MODEL``."""
+PLANNERS = ("dat@FOLDER", "epo@FOLDER", "ppdpp@FOLDER")
+ROSTER = AgentRegistry(AGENTS, made_of=(*MADE_OF, "talking@STEP", *PLANNERS))
+"""``conceding``, ``random``, ``moody``, ``talking@STEP``, ``recorded@LOG#EPISODE``, ``smollm2``, ``policy@FOLDER``,
+``ppdpp@FOLDER`` (also ``epo``, ``dat``), a package's, or a language model's at a server: ``base``, ``react``,
+``refine``, ``metamind``, ``base@MODEL``."""
 asked_by, scripted = ROSTER.asked_by, ROSTER.scripted

@@ -250,12 +250,16 @@ def as_chat(messages: Iterable[ContextTurn], tokenizer: PreTrainedTokenizerBase)
     """
     marks = control_marks(tokenizer)
     messages = tuple(messages)
-    heads = [(one.speaker.replace(f"{OWN} ", "your ").capitalize(), one.text) for one in messages if one.role == KNOWN]
-    known = "".join(f"{head}: {text}\n" for head, text in heads)
     said = [message for message in messages if message.role != KNOWN]
-    if known and said:
-        said[0] = replace(said[0], text=f"{known}\n{said[0].text}")
+    if said:
+        said[0] = replace(said[0], text=f"{known_words(messages)}{said[0].text}")
     return [{"role": message.role, "content": defused(message.text, marks)} for message in said]
+
+
+def known_words(messages: Iterable[ContextTurn]) -> str:
+    """What stands before the words of the first message: what was known, and an empty line; nothing where it was."""
+    heads = [(one.speaker.replace(f"{OWN} ", "your ").capitalize(), one.text) for one in messages if one.role == KNOWN]
+    return "".join(f"{head}: {text}\n" for head, text in heads) + ("\n" if heads else "")
 
 
 def answer_tokens(policy: Policy, messages: Sequence[ContextTurn], reply: ContextTurn) -> tuple[int, ...]:

@@ -37,7 +37,8 @@ def write_policy(out: Path, policy: Policy, model: PeftModel, card: str) -> None
 def write_adapter(out: Path, policy: Policy, model: PeftModel) -> None:
     """Write ``adapter_model.safetensors`` and ``adapter_config.json`` into a folder that is there."""
     # False: whether embeddings were resized, which would else be asked of the Hub; adapters never touch them here.
-    model.save_pretrained(str(out), safe_serialization=True, save_embedding_layers=False)
+    # The policy's own alone: a planner may have others on the same model.
+    model.save_pretrained(str(out), safe_serialization=True, save_embedding_layers=False, selected_adapters=["default"])
     # peft's own note on a model that nobody has described yet.
     (out / "README.md").unlink(missing_ok=True)
     _settle_config(out / "adapter_config.json", "base" if policy.name == "tiny" else policy.name)

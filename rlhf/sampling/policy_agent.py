@@ -5,7 +5,7 @@ Nothing but a `Observation` is read, so that what the rules hide from a seat no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +41,7 @@ class PolicyAgent:
 
     ``called``: what it is called in logs and corpora. ``window``: room for what it reads, from the newest turn back,
     and how it is sampled; ``context_turns`` is not read. ``greedy``: the most likely words each time, in place of drawn
-    ones.
+    ones. ``hint``: what it is told at the end of what it reads, and nobody else is; None: nothing.
     """
 
     called: str
@@ -51,6 +51,7 @@ class PolicyAgent:
     seed: int = 0
     greedy: bool = False
     paid: bool = False
+    hint: Callable[[Observation], str] | None = None
 
     @classmethod
     def of(cls, made_of: str) -> Self:
@@ -74,7 +75,8 @@ class PolicyAgent:
         return [act_said(view, text) for view, text in zip(views, said, strict=True)]
 
     def _context(self, view: Observation) -> DialogueContext:
-        return live_context(episode_seen(view, ""), self.policy.tokenizer, self.window.max_context_tokens, view.cue)
+        cue = " ".join(filter(None, (view.cue, self.hint(view) if self.hint else "")))
+        return live_context(episode_seen(view, ""), self.policy.tokenizer, self.window.max_context_tokens, cue)
 
 
 class NamedPolicy:

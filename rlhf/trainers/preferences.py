@@ -129,6 +129,55 @@ def _places(rows: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
     return {"context": torch.tensor([row["context"] for row in rows])}
 
 
+def train_on_pairs(policy: Policy, pairs: Sequence[Mapping[str, Any]], run: Run, adapted: PeftModel) -> PeftModel:
+    """``adapted``, the policy's model with adapters, that has learned by DPO to prefer what was chosen.
+
+    ``pairs``: token ids ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``, which may hold others' words; what counts
+    of the last two is 1 in ``chosen_mask`` and ``rejected_mask``, so that a segment of several turns is one sum (SDPO,
+    Kong et al., 2025). The reference is what ``adapted`` is when this is called.
+    """
+    rows = rows_of_steps(pairs, run)
+
+    def make(folder: Path) -> _PairsDPO:
+        return _PairsDPO(
+            policy,
+            model=adapted,
+            args=preference_arguments(run, folder),
+            data_collator=_Masked(pad_token_id=policy.pad_id),
+            train_dataset=rows,
+            processing_class=policy.tokenizer,
+        )
+
+    trained = run_trainer(run, make, watched=False)  # Nothing is sampled.
+    trained.delete_adapter("ref")  # TRL's copy of what the adapters were.
+    return trained
+
+
+class _Masked(DataCollatorForPreference):  # type: ignore[misc]
+    """Of each completion only what its mask says counts."""
+
+    def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+        made: dict[str, Any] = super().torch_call(examples)
+        masks = [(row, row[side]) for side in ("chosen_mask", "rejected_mask") for row in examples]
+        for number, (row, mask) in enumerate(masks):
+            begin = len(row["prompt_ids"])
+            made["completion_mask"][number, begin : begin + len(mask)] = torch.tensor(mask)
+        return made
+
+
+class _PairsDPO(StepTrainer, DPOTrainer):  # type: ignore[misc]
+    def __init__(self, policy: Policy, **trainer: Any) -> None:
+        self.policy = policy
+        super().__init__(**trainer)
+
+    def _prepare_dataset(self, dataset: Dataset, *others: Any) -> Dataset:
+        """As it is: tokens already."""
+        return dataset
+
+    def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
+        return {"loss": logs["loss"], "margin": logs["rewards/margins"]}
+
+
 def train_kto(data: TrainingData, run: Run) -> PeftModel:
     """The policy's model with adapters trained by KTO on what the targets said, and samples nothing.
 

@@ -238,14 +238,17 @@ class StepCallback(TrainerCallback):
     Every process of ``run.processes`` has one; all of them come to the same metrics and alarms, the first one finishes
     checkpoints.
 
-    ``checkpoints``: what a killed run goes on from.
+    ``checkpoints``: what a killed run goes on from. ``watched``: whether the trainer samples the replies that alarms go
+    by, where its algorithm has alarms.
     """
 
-    def __init__(self, run: Run, trainer: StepTrainer, checkpoints: TrainerCheckpoints | None) -> None:
+    def __init__(
+        self, run: Run, trainer: StepTrainer, checkpoints: TrainerCheckpoints | None, watched: bool = True
+    ) -> None:
         self.run = run
         self.trainer = trainer
         self.checkpoints = checkpoints
-        self.alarms = Alarms(run.settings.alarms) if "alarms" in run.settings.trainer.reads else None
+        self.alarms = Alarms(run.settings.alarms) if watched and "alarms" in run.settings.trainer.reads else None
         self._metrics: dict[str, float] = {}
         self._since = 0.0
 
@@ -345,17 +348,17 @@ def _writable(run: Run, checkpoints: TrainerCheckpoints | None) -> Iterator[Path
         checkpoints.clear_scratch()
 
 
-def run_trainer(run: Run, make: Callable[[Path], Any]) -> PeftModel:
+def run_trainer(run: Run, make: Callable[[Path], Any], watched: bool = True) -> PeftModel:
     """Train what ``make`` makes (a TRL trainer and `StepTrainer` that writes into a folder); the model that is trained.
 
-    A killed run goes on from its newest checkpoint.
+    ``watched`` as `StepCallback` takes it. A killed run goes on from its newest checkpoint.
     """
     checkpoints = TrainerCheckpoints(run.checkpoints, run.processes.size) if run.checkpoints else None
     with _writable(run, checkpoints) as folder:
         trainer = make(folder)
         if sharding_asked(run.processes):
             shard_for_trainer(trainer.model, run.settings, run.processes)
-        callback = StepCallback(run, trainer, checkpoints)
+        callback = StepCallback(run, trainer, checkpoints, watched)
         trainer.remove_callback(PrinterCallback)
         trainer.add_callback(callback)
         newest = callback.resume()

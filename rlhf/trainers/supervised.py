@@ -32,16 +32,26 @@ MEASURED = {"loss": "loss", "entropy": "entropy", "mean_token_accuracy": "token_
 def train_supervised(data: TrainingData, run: Run) -> PeftModel:
     """The policy's model with adapters that have learned what the target said to each context."""
     policy = data.policy
-    rows = rows_of_steps(supervised_examples(policy, data.contexts, data.episodes, run.settings.max_new_tokens), run)
+    return train_on(policy, supervised_examples(policy, data.contexts, data.episodes, run.settings.max_new_tokens), run)
+
+
+def train_on(
+    policy: Policy, examples: Sequence[Mapping[str, Any]], run: Run, adapted: PeftModel | None = None
+) -> PeftModel:
+    """A model with adapters that have learned ``examples``, each ``input_ids`` and ``labels`` as `supervised_examples`.
+
+    ``adapted``: the policy's model with adapters that go on learning; None puts new ones on it.
+    """
+    rows = rows_of_steps(examples, run)
 
     def make(folder: Path) -> _SFT:
         return _SFT(
             policy,
-            model=policy.model,
+            model=adapted or policy.model,
             args=supervised_arguments(run, folder),
             train_dataset=rows,
             processing_class=policy.tokenizer,
-            peft_config=adapter_config(policy.model, run.settings.adapter),
+            peft_config=None if adapted else adapter_config(policy.model, run.settings.adapter),
         )
 
     return run_trainer(run, make)

@@ -53,10 +53,10 @@ def play_sotopia_command(
     """Play a character in a social episode (SOTOPIA) against an agent.
 
     `apportion world tasks sotopia list` names scenarios and characters. --with is an agent of `simulate sotopia`: a
-    script,
-    recorded@LOG#EPISODE, or a language model (base, react, refine, base@MODEL), which is sent what its character knows
-    and what you say. You see what your character may know, and nothing else. Ctrl-C stops; the same command goes on
-    where it stopped, even after a kill. Episodes of other scenarios, seeds and people may go into the same CORPUS.
+    script, recorded@LOG#EPISODE, or a language model (base, react, refine, metamind, base@MODEL), which is sent what
+    its character knows and what you say. You see what your character may know, and nothing else. Ctrl-C stops; the
+    same command goes on where it stopped, even after a kill. Episodes of other scenarios, seeds and people may go into
+    the same CORPUS.
     """
     from apportion.environments.human_play.sotopia import PersonChoice
     from apportion.environments.sotopia.game import Rules

@@ -1,6 +1,8 @@
 import json
 
+from apportion.rlhf.social import run
 from tests.apportion.called import called
+from tests.rlhf.social.small import small_tasks
 
 CONFIG = """
 method = "rl"
@@ -68,3 +70,34 @@ def test_what_is_no_player_is_exit_code_2(tmp_path, capsys):
         assert called("train", "player", method, game, tmp_path / "x.json") == 2
         assert why in capsys.readouterr().err
     assert not (tmp_path / "x.json").exists()
+
+
+SMALL_SOCIAL = ("pairs=1", "most_acts=4", "draws=1", "warmup=2", "epochs=1", "least=0", "tokens=512")
+
+
+def test_a_social_training_writes_a_folder_that_plays(tmp_path, capsys, monkeypatch):
+    # Two tasks: more of a policy that knows nothing takes a quarter of a minute.
+    monkeypatch.setattr(run, "split_tasks", lambda *asked: small_tasks(4))
+    out, rules = tmp_path / "pi", [part for one in SMALL_SOCIAL for part in ("--rule", one)]
+    assert called("train", "player", "sotopia-pi", "sotopia", out, *rules) == 0
+    told = capsys.readouterr()
+    assert f"wrote {out}. sotopia-pi, from tiny: goal score on 1 held-out tasks" in told.out and "cloning:" in told.err
+    agents = told.out.splitlines()[-1].rpartition(" ")[2]
+    assert agents == f"policy@{out},conceding"
+    few = ("--scenario", "drum_kit", "--pairs", 1, "--most-acts", 4)
+    assert called("world", "simulate", "sotopia", tmp_path / "corpus", "--agents", agents, *few) == 0
+
+
+def test_what_is_no_social_training_is_exit_code_2(tmp_path, capsys):
+    for method, options, why in (
+        ("sotopia-pie", (), "sotopia-pi"),
+        ("sdpo", ("--policy", "/nowhere/x"), "no such folder"),
+        ("sdpo", ("--rule", "rounds=many"), "rounds"),
+        ("sdpo", ("--rule", "ruonds=1"), "rounds"),
+        ("sdpo", ("--games", 3), "draws"),
+        ("sdpo", ("--rule", "held_out=0.01", "--rule", "pairs=1"), "leave some for both"),
+    ):
+        assert called("train", "player", method, "sotopia", tmp_path / "x", *options) == 2, method
+        assert why in capsys.readouterr().err
+    assert called("train", "player", "sdpo", "sotopia", tmp_path) == 2
+    assert "is not replaced" in capsys.readouterr().err and not (tmp_path / "x").exists()

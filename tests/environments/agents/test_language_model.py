@@ -89,7 +89,7 @@ def test_where_nobody_may_be_silent_the_episode_fails() -> None:
 
 
 def test_prompts_are_ours_or_one_s_own(tmp_path: Any) -> None:
-    assert [agent(nobody, style).requests_an_act for style in STYLES] == [1, 1, 2, 1, 2]
+    assert [agent(nobody, style).requests_an_act for style in STYLES] == [1, 1, 2, 1, 2, 3]
     assert all(agent(nobody, style).request(view()) for style in STYLES)
     with pytest.raises(InputError, match=r"agent: no prompt 'bas'; did you mean 'base'"):
         agent(nobody, "bas").request(view())

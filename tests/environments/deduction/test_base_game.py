@@ -1,6 +1,5 @@
 """What all games of hidden roles share, on the smallest one."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -181,5 +180,3 @@ def test_a_deal_of_another_size_and_options_that_are_none() -> None:
     ):
         with pytest.raises(InputError, match=why):
             MOLE.options_of(given_)
-    with pytest.raises(InputError, match=r"Dig \(nobody, 2026\) is no part of this project"):
-        replace(MOLE.roster, elsewhere={"dig": "Dig (nobody, 2026)"}).scripted("dig")

@@ -57,7 +57,7 @@ def failing(body: Body) -> Fault:
     return Fault(404, "no such model", "model_not_found")
 
 
-@pytest.mark.parametrize("style", ["base", "react", "refine"])
+@pytest.mark.parametrize("style", ["base", "react", "refine", "metamind"])
 @pytest.mark.parametrize("answer", [harmless, unusable, failing])
 def test_nothing_hidden_is_in_the_others_requests_or_on_the_screen(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], style: str, answer: object

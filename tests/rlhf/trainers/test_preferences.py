@@ -10,6 +10,7 @@ from trl import DPOConfig
 
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.policy.contexts import make_contexts
+from apportion.rlhf.policy.lora import attach_adapter
 from apportion.rlhf.trainers import preferences
 from apportion.rlhf.trainers.preferences import were_good
 from apportion.rlhf.trainers.running import preference_arguments, unpaired_arguments, updates_a_step
@@ -195,3 +196,59 @@ def test_what_is_rare_weighs_more(tmp_path):
     found = unpaired_arguments(Run(settings(**KTO, beta=0.2, steps=5), 7), tmp_path, 3, 12)
     assert (found.desirable_weight, found.undesirable_weight, found.beta, found.max_steps) == (4.0, 1.0, 0.2, 5)
     assert (found.per_device_train_batch_size, found.gradient_accumulation_steps) == (6, 2)
+
+
+def test_of_given_pairs_only_what_their_masks_say_counts():
+    rows = [
+        {"prompt_ids": [1, 2], "chosen_ids": [3, 4, 5, 6], "rejected_ids": [7, 8]}
+        | {"chosen_mask": [1, 0, 0, 1], "rejected_mask": [1, 1]},
+        {"prompt_ids": [1], "chosen_ids": [3], "rejected_ids": [7, 8, 9]}
+        | {"chosen_mask": [1], "rejected_mask": [1, 0, 1]},
+    ]
+    made = preferences._Masked(pad_token_id=0)(rows)
+    assert made["input_ids"].tolist()[0] == [1, 2, 3, 4, 5, 6]
+    assert made["completion_mask"].tolist() == [
+        [0, 0, 1, 0, 0, 1],
+        [0, 1, 0, 0, 0, 0],
+        [0, 0, 1, 1, 0, 0],
+        [0, 1, 0, 1, 0, 0],
+    ]
+
+
+PAIR = {
+    "prompt_ids": [40, 41, 42],
+    "chosen_ids": [50, 51, 52, 53],
+    "rejected_ids": [60, 61, 62],
+    "chosen_mask": [1, 0, 0, 1],
+    "rejected_mask": [1, 0, 1],
+}
+
+
+def learned_from_pair(steps):
+    """How much likelier what was chosen is than what was not before and after so many steps; and their losses."""
+    policy = small_policy()
+    model = attach_adapter(policy.model, SMALL.lora.model_copy(update={"dropout": 0.0}))
+    torch.manual_seed(0)
+    for name, weight in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=1.0)
+
+    def likely(side):
+        ids = torch.tensor([[*PAIR["prompt_ids"], *PAIR[f"{side}_ids"]]])
+        with torch.no_grad():
+            logs = model(ids).logits[0, :-1].log_softmax(-1)
+        of_token = logs.gather(1, ids[0, 1:, None])[:, 0][len(PAIR["prompt_ids"]) - 1 :]
+        return float((of_token * torch.tensor(PAIR[f"{side}_mask"])).sum())
+
+    before = likely("chosen") - likely("rejected")
+    done = Run(settings(steps=steps, batch_size=2, mini_batch_size=2, num_generations=2, lr_schedule="constant"), 0)
+    preferences.train_on_pairs(policy, [PAIR], done, model)
+    return before, likely("chosen") - likely("rejected"), [done.metrics.at(n)["loss"] for n in range(1, steps + 1)]
+
+
+def test_the_loss_of_a_pair_goes_by_the_sum_over_its_turns_from_what_the_adapters_were():
+    before, after, (first,) = learned_from_pair(1)
+    assert first == pytest.approx(math.log(2), abs=1e-6) and after > before + 0.1
+    *_, (_, second) = learned_from_pair(2)
+    beta = settings().divergence_weight
+    assert second == pytest.approx(math.log1p(math.exp(-beta * (after - before))), rel=1e-4)

@@ -1,0 +1,301 @@
+"""A planner before a frozen policy: what it decides before each act, who plays so, how it learns, and its files.
+
+What `ppdpp`, `epo` and `dat` share. REINFORCE (Williams, 1992) has the exact goal score of the episode for its return,
+discounted to each act, and for its baseline the mean of the other episodes of the same task and seat (leave one out).
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from apportion.credit import leave_one_out
+from apportion.environments.environment import Action, Observation
+from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import at_home, canonical_json, digest, file_digest
+from apportion.foundation.model_hub.names import model_digest
+from apportion.rlhf.policy.contexts import DialogueContext
+from apportion.rlhf.policy.folder import base_of
+from apportion.rlhf.sampling.policy_agent import FolderPolicy, PolicyAgent
+from apportion.rlhf.sampling.rollout import pad_prompts
+from apportion.rlhf.social.episodes import AT_ONCE, HIGHEST, Scores, SeatStep, SocialEpisode, evaluate
+from apportion.rlhf.social.methods import EVALUATED
+from apportion.rlhf.social.run import SocialRun
+from apportion.rlhf.social.strategies import clone_follower, context_of, told
+
+SETTINGS, WEIGHTS = "planner.json", "planner.safetensors"
+DISCOUNT = 0.95
+"""Of the return, from act to act: what is nearer to the agreement has more of the credit."""
+
+_Example = TypeVar("_Example")
+
+
+class Decision(NamedTuple):
+    """What was decided before one act.
+
+    ``state``: what the planner read: a hidden state float32 [shape=(H,)], or token ids int64 [shape=(P,)]. ``choice``:
+    what it chose: an index int64 [shape=()], token ids int64 [shape=(L,)], or an action float32 [shape=(A,)].
+    ``strategy``: the choice in words, where it has any.
+    """
+
+    state: Tensor
+    choice: Tensor
+    strategy: str = ""
+
+
+class Planner(ABC):
+    """Decides before each act of a frozen ``policy``. ``network``: what it has learned, but where methods say more."""
+
+    method: ClassVar[str]
+    cue: ClassVar[str] = ""
+    """What stands at the end of what it reads."""
+    network: nn.Module
+
+    def __init__(self, policy: PolicyAgent) -> None:
+        self.policy = policy
+
+    @abstractmethod
+    def decide(self, contexts: Sequence[DialogueContext], explores: bool) -> list[Decision]:
+        """One decision each; drawn where it ``explores``, else the likeliest."""
+
+    @property
+    def parameters(self) -> list[nn.Parameter]:
+        """All that learns."""
+        return list(self.network.parameters())
+
+    def weights(self) -> dict[str, Tensor]:
+        """All that it has learned, by name."""
+        return self.network.state_dict()
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """Take what `weights` gave; raises RuntimeError: they are not such."""
+        self.network.load_state_dict(weights)
+
+    def reply(self, agent: PolicyAgent, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
+        """What the policy does by the decisions: it is told the strategy, and nobody else is."""
+        said = {view.number: told(one.strategy) for view, one in zip(views, decisions, strict=True)}
+        return replace(agent, hint=lambda view: said[view.number]).act_all(views)
+
+
+class DrawingPlanner(Planner):
+    """One whose decisions have likelihoods, so that REINFORCE can train it."""
+
+    @abstractmethod
+    def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
+        """How likely each decision is, with gradients to what learns alone [shape=(N,)] float32."""
+
+
+LogProbs = Callable[[Sequence[Decision]], Tensor]
+
+
+@dataclass(frozen=True)
+class PlannedAgent:
+    """The frozen policy, told by a planner. ``decided``: where it explores, its decisions by the views' numbers."""
+
+    called: str
+    policy: PolicyAgent
+    planner: Planner
+    explores: bool = False
+    paid: bool = False
+    decided: dict[int, Decision] = field(default_factory=dict)
+
+    def act(self, view: Observation) -> Action:
+        """What it does."""
+        return self.act_all([view])[0]
+
+    def act_all(self, views: Sequence[Observation]) -> list[Action]:
+        """What it does in each of several episodes, decided at once."""
+        frozen, cue = self.policy, self.planner.cue
+        contexts = [context_of(view, frozen.policy, frozen.window, cue) for view in views]
+        with seeded([frozen.seed, [view.number for view in views]]):
+            decisions = self.planner.decide(contexts, self.explores)
+        if self.explores:
+            self.decided.update((view.number, one) for view, one in zip(views, decisions, strict=True))
+        return self.planner.reply(frozen, views, decisions)
+
+    def decisions(self, episode: SocialEpisode) -> list[Decision]:
+        """Those of an episode in which it explored, in order."""
+        return [self.decided[step.view.number] for step in episode.steps]
+
+
+@contextmanager
+def seeded(seed: Any) -> Iterator[None]:
+    """Draw by ``seed`` alone; torch's random numbers outside are left alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(digest(seed)[:14], 16))
+        yield
+
+
+@torch.no_grad()
+def hidden_states(agent: PolicyAgent, contexts: Sequence[DialogueContext]) -> Tensor:
+    """The frozen model's last hidden state where the reply begins [shape=(B, H)] float32."""
+    tokens, attention = pad_prompts(contexts, agent.policy.pad_id, agent.model.device)
+    places = (attention.cumsum(dim=1) - 1).clamp(min=0)
+    out = agent.model(input_ids=tokens, attention_mask=attention, position_ids=places, output_hidden_states=True)
+    states: Tensor = out.hidden_states[-1][:, -1].float()
+    return states
+
+
+def states_of(agent: PolicyAgent, steps: Sequence[SeatStep]) -> Tensor:
+    """The same before acts [shape=(N, H)]."""
+    read = [context_of(step.view, agent.policy, agent.window, "") for step in steps]
+    return torch.cat([hidden_states(agent, read[first : first + AT_ONCE]) for first in range(0, len(read), AT_ONCE)])
+
+
+def credits(played: Sequence[SocialEpisode]) -> list[list[float]]:
+    """By episode, the advantage of each of its acts. Raises InputError: a task was played once only."""
+    groups = defaultdict[str, list[int]](list)
+    for number, episode in enumerate(played):
+        groups[episode.start.name].append(number)
+    gains = dict[int, float]()
+    for numbers in groups.values():
+        if len(numbers) < 2:
+            raise InputError("draws = 1: an episode is compared with others of its task and seat; set 2 at least")
+        rows = leave_one_out([[played[number].score / HIGHEST] for number in numbers])
+        gains |= {number: float(row[0]) for number, row in zip(numbers, rows, strict=True)}
+    return [[gains[at] * DISCOUNT**left for left in reversed(range(len(one.steps)))] for at, one in enumerate(played)]
+
+
+def descend(
+    loss: Callable[[list[_Example]], Tensor], examples: Sequence[_Example], batch: int, optimizer: Optimizer
+) -> float:
+    """One pass over examples in a drawn order, ``batch`` an update: the mean loss. Raises UnitError: that is none."""
+    losses = []
+    order = torch.randperm(len(examples)).tolist()
+    for first in range(0, len(order), batch):
+        value = loss([examples[one] for one in order[first : first + batch]])
+        if not torch.isfinite(value):
+            raise UnitError(f"a planner's loss is {value.item()}; it must be a finite number. Lower lr.")
+        optimizer.zero_grad()
+        value.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_([one for group in optimizer.param_groups for one in group["params"]], 1.0)
+        optimizer.step()
+        losses.append(value.item())
+    return sum(losses) / len(losses)
+
+
+@dataclass(frozen=True)
+class LearnedPlanner:
+    """What a training gives. ``weights``: as they are at its end, whatever becomes of the model that they lie in."""
+
+    agent: PlannedAgent
+    weights: Mapping[str, Tensor]
+
+    @classmethod
+    def of(cls, agent: PlannedAgent) -> Self:
+        """The planner of an agent as it is now."""
+        kept = {name: value.detach().clone().contiguous() for name, value in agent.planner.weights().items()}
+        return cls(agent, kept)
+
+    def write(self, folder: Path) -> None:
+        """Write the planner beside the policy in ``folder``; equal ones give equal bytes."""
+        save_file(dict(self.weights), folder / WEIGHTS)
+        digests = {"policy": policy_digest(folder), "weights": file_digest(folder / WEIGHTS)}
+        body = {"method": self.agent.planner.method, **digests}
+        (folder / SETTINGS).write_text(canonical_json(body) + "\n", encoding="utf-8")
+
+
+def policy_digest(folder: Path) -> str:
+    """What tells the frozen policy in a folder from every other one: its base, adapters and tokenizer."""
+    files = ("adapter_model.safetensors", "adapter_config.json", "tokenizer.json")
+    return digest([model_digest(base_of(folder)), *(file_digest(folder / name) for name in files)])
+
+
+def train_planner(
+    run: SocialRun, made: Callable[[PolicyAgent], DrawingPlanner], known: Callable[[PolicyAgent], list[Decision]]
+) -> LearnedPlanner:
+    """The policy learns to follow strategies and is frozen, the planner learns what is ``known``, then REINFORCE.
+
+    ``known``: the expert's decisions, for the supervised start. Raises InputError: as `credits`. Raises UnitError: a
+    loss is no finite number.
+    """
+    clone_follower(run)
+    frozen = run.agent()
+    with seeded(run.seed):
+        planner = made(frozen)
+        optimizer = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
+        supervise(run, "supervised start", known(frozen), lambda chosen: -planner.log_probs(chosen).mean(), optimizer)
+    agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
+    tell_score(run, agent, "before reinforcement")
+    for number in range(1, run.settings.rounds + 1):
+        reinforce(run, agent, planner.log_probs, optimizer, number)
+    return LearnedPlanner.of(agent)
+
+
+def supervise(
+    run: SocialRun, what: str, examples: Sequence[_Example], loss: Callable[[list[_Example]], Tensor], by: Optimizer
+) -> None:
+    """``epochs`` passes over examples; tells how the loss fell."""
+    losses = [descend(loss, examples, run.settings.batch_size, by) for _ in range(run.settings.epochs)]
+    run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
+
+
+def reinforce(run: SocialRun, agent: PlannedAgent, log_probs: LogProbs, optimizer: Optimizer, number: int) -> None:
+    """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them."""
+    explorer = replace(agent, explores=True, decided={})
+    played = run.play(explorer, f"reinforce-{number}")
+    pairs = [
+        pair
+        for episode, row in zip(played, credits(played), strict=True)
+        for pair in zip(explorer.decisions(episode), row, strict=True)
+    ]
+
+    def loss(chosen: list[tuple[Decision, float]]) -> Tensor:
+        credit = torch.tensor([credit for _, credit in chosen])
+        return -(credit * log_probs([decision for decision, _ in chosen])).mean()
+
+    with seeded([run.seed, number]):
+        descend(loss, pairs, run.settings.batch_size, optimizer)
+    run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
+
+
+def tell_score(run: SocialRun, agent: PlannedAgent, what: str) -> None:
+    """Tell what the agent scores on the held-out tasks now."""
+    run.tell(f"{what}: {evaluate(agent, run.tasks.held_out, run.partner, EVALUATED).mean.text(2)} held out")
+
+
+class FolderPlanner(FolderPolicy):
+    """``METHOD@FOLDER``: a planner and its policy from a folder that a training wrote, loaded when it first acts.
+
+    Raises InputError: no such folder, a file that is missing or was changed, or a planner of another method or policy.
+    """
+
+    planner: ClassVar[type[Planner]]
+
+    def __init__(self, place: str) -> None:
+        method, self._folder = self.planner.method, at_home(place)
+        named, advice = f"agent '{method}@{place}'", f"Make one: apportion train player {method} sotopia FOLDER"
+        try:
+            body = json.loads((self._folder / SETTINGS).read_text(encoding="utf-8"))
+            trained, policy, weights = str(body["method"]), body["policy"], body["weights"]
+            changed = file_digest(self._folder / WEIGHTS) != weights
+            other = policy_digest(self._folder) != policy
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{named}: no folder of a trained planner ({error}). {advice}.") from None
+        if trained != method:
+            raise InputError(f"{named}: trained as {trained!r}; write {trained}@{place}.")
+        if changed or other:
+            what = "it was trained for another policy than the folder has now" if other else f"{WEIGHTS} was changed"
+            raise InputError(f"{named}: {what}. {advice}.")
+        super().__init__(str(self._folder))
+        self.called = f"{method}@{self._folder.name}"
+
+    @cached_property
+    def _agent(self) -> PlannedAgent:  # type: ignore[override]
+        with torch.random.fork_rng(devices=[]):
+            frozen = PolicyAgent.of(str(self._folder))
+            planner = self.planner(frozen)
+        planner.load(load_file(self._folder / WEIGHTS))
+        return PlannedAgent(self.called, frozen, planner)
