@@ -40,11 +40,10 @@ def _add(
 
 _SOTOPIA = """Play social episodes (SOTOPIA), scored by the judge `rules`.
 
---agents are `conceding`, `random`, `moody` and talking@STEP (scripts), recorded@LOG#EPISODE, `smollm2` (once
-fetched), policy@FOLDER (or a model's), ppdpp@, epo@ and dat@FOLDER (trained planners), and `base`, `react`, `refine`
-and `metamind` (the language model --model; base@OTHER is another one there). Every ordered pair of them plays every
-task. GOAL, FIN and SEC are scored where a scenario's rules can tell; that is not SOTOPIA-EVAL.
-The log and the replies lie beside the tables: the same command goes on after a kill, and pays for no reply twice.
+--agents: `conceding`, `random`, `moody`, talking@STEP (scripts), recorded@LOG#EPISODE, `smollm2` (once fetched),
+policy@FOLDER, planners (ppdpp@, epo@, dat@FOLDER), or `base`, `react`, `refine`, `recon`, `metamind` (the language model
+--model; base@OTHER is another one). Every ordered pair plays every task. GOAL, FIN and SEC are scored where rules
+can tell; that is not SOTOPIA-EVAL. The same command goes on after a kill, and pays for no reply twice.
 """
 _NEGOTIATION = """Play negotiations: two share out books, hats and balls that are worth something else to each.
 
