@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from apportion.corpus.languages.names import is_foreign
 from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.recordings.fetched import held, state_of
+from apportion.corpus.recordings.mirrored import address_in
 from apportion.corpus.session import Session
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import (
@@ -250,6 +251,7 @@ class InputHashes:
         return self._hash(str(path.resolve()), [status.st_size, status.st_mtime_ns], lambda: file_digest(path))
 
     def _recording(self, path: str) -> str:
+        path = address_in(self.root, path)
         if not is_address(path):
             return self.file(self.root / path)
         return self._hash(path, state_of(path)[1], partial(_copy_digest, path))
