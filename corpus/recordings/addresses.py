@@ -30,6 +30,8 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
 }
 """By scheme: the package that reads it, and how pip calls it. Files of this machine are named by their path."""
 ALLOWED = f"{', '.join(f'{scheme}://' for scheme in PACKAGES)} (http:// for hosts of {HOSTS} alone)"
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"s3": {"config_kwargs": {"retries": {"max_attempts": 0}}}}
+"""What each package is told besides, so that it does not try again itself."""
 MOST_REDIRECTS = 3
 PATIENCE_S = (10, 60)
 """Seconds until a server is connected, and between two pieces of its answer."""
@@ -225,6 +227,15 @@ def _checked_host(url: str, asked: str) -> list[str]:
     return found
 
 
+def bucket_files(scheme: str, **options: Any) -> Any:
+    """fsspec's files of a scheme, without a listing that was kept; whoever asks tries again, alike for all."""
+    import fsspec  # Not its `url_to_fs`, for which "::" in a name leads elsewhere.
+
+    files = fsspec.filesystem(scheme, use_listings_cache=False, **options, **OPTIONS.get(scheme, {}))
+    files.retries = 1
+    return files
+
+
 class Bucket:
     """A file, or a folder of files, in a bucket that fsspec reads, with credentials of the environment."""
 
@@ -260,10 +271,8 @@ class Bucket:
 
     @contextmanager
     def _errors(self, remedy: str = "Put the file there or correct the media table.") -> Iterator[Any]:
-        import fsspec
-
-        try:  # Not `url_to_fs`, for which "::" in a name leads elsewhere; a listing that was kept tells of no change.
-            yield fsspec.filesystem(self._scheme, use_listings_cache=False)
+        try:
+            yield bucket_files(self._scheme)
         except (FileNotFoundError, IsADirectoryError) as error:
             told = "no such bucket" if type(error.__cause__).__name__ == "NoSuchBucket" else "is not there"
             raise UnitError(f"{shown(self._url)}{':' if told[0] == 'n' else ''} {told}. {remedy}") from None

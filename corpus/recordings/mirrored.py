@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PosixPath
+from posixpath import normpath
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -98,7 +99,7 @@ def in_words(text: str) -> str:
 def address_in(root: Path, path: str) -> str:
     """The media path ``path``; its URL, where the corpus in ``root`` is a mirror and has it not."""
     about = None if is_address(path) or path.startswith("/") or ".." in path.split("/") else about_of(root)
-    return f"{about['url']}/{quote(path)}" if about and not (root / path).exists() else path
+    return f"{about['url']}/{quote(normpath(path))}" if about and not (root / path).exists() else path
 
 
 def _listed(url: str) -> dict[str, Remote]:
@@ -113,7 +114,7 @@ def _listed(url: str) -> dict[str, Remote]:
         raise InputError(f"{shown(url)}: no table lies there. Name the folder with sessions.parquet in it.")
     if len(kept) > MOST_FILES:
         raise InputError(
-            f"{shown(url)}: {len(kept):,} files, and a corpus has at most {MOST_FILES:,}. Name its folder."
+            f"{shown(url)}: {len(kept):,} files; at most {MOST_FILES:,} are read. Name the folder of one corpus."
         )
     total, most = sum(of.size for of in kept.values()), limit()
     if total > most:

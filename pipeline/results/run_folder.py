@@ -87,7 +87,7 @@ def open_run(source: Path, corpus: Path | None) -> RunFolder:
 
 
 def corpus_place(corpus: Path, folder: Path) -> str:
-    """Where a run's corpus is, for ``run.json``: its URL; or relative to the run's ``folder``, so that both can be moved.
+    """Where a run's corpus is, for ``run.json``: its URL; or from the run's ``folder``, so that both can be moved.
 
     A corpus that shares no folder with the run but the root is told by its whole path.
 
