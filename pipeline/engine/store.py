@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -185,6 +185,13 @@ class Store:
         """The keys of all artifacts of a stage, and their sizes in bytes."""
         folders = [manifest.parent for manifest in (self.root / stage).glob(f"*/*/{MANIFEST}")]
         return {each.name: sum(p.stat().st_size for p in each.rglob("*") if p.is_file()) for each in folders}
+
+    def note_use(self, keys: Iterable[str] | None) -> None:
+        """Say what the run into this folder uses to others that share the store; None: its end will tell."""
+
+    def used_elsewhere(self) -> frozenset[str]:
+        """The keys of what others that share the store use; raises InputError where that is not known yet."""
+        return frozenset()
 
     def remove(self, stage: str, key: str) -> None:
         """Delete an artifact, whole: its manifest first, without which it counts as none."""
