@@ -178,7 +178,9 @@ def test_what_no_stage_would_use_any_more_is_listed_and_only_then_deleted(finish
     assert again["judge"]["units"] == 6 and again["judge"]["seconds"] < 1  # all were there
 
 
-def test_what_no_stage_uses_is_listed_though_a_later_stage_was_never_asked_for(finished, monkeypatch):
+def test_what_no_stage_uses_is_listed_though_a_later_stage_was_never_asked_for(tmp_path, monkeypatch):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    finished = config(tmp_path, "")
     text = TEXT.replace('skip_stages = ["report"]\n', "")
     for settings in (text, text.replace('compare = ["uniform"]', "compare = []")):
         finished.write_text(settings)
