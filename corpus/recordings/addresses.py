@@ -255,8 +255,6 @@ class Bucket:
         """The files that lie directly in it, by name; it itself, where it is a file, by "". Raises as `look`."""
         with self._errors("Check the address, and that something was put there.") as files:
             found = [told for told in files.ls(self._place, detail=True) if told.get("type") == "file"]
-            if not found:
-                raise FileNotFoundError
             own = self._place.strip("/")
             names = {str(told["name"]).lstrip("/").removeprefix(own).lstrip("/"): told for told in found}
             return {name: _remote(told) for name, told in names.items() if not str(told["name"]).endswith("/")}

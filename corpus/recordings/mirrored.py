@@ -12,6 +12,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path, PosixPath
 from posixpath import normpath
 from typing import Any
@@ -107,7 +108,9 @@ def _listed(url: str) -> dict[str, Remote]:
         raise InputError(f"{shown(url)}: leads out of its folder. Write the whole address, without . and ..")
     source = source_of(url)
     if isinstance(source, Web):
-        return {"": state_of(url)[0]}
+        found = state_of(url)[0]
+        stamped = found.etag or found.changed or uuid.uuid4().hex  # Without any it may be another one each time.
+        return {"": replace(found, changed=found.changed if stamped == found.etag else stamped)}
     files = asked_again(url, source.names)
     kept = {name: of for name, of in files.items() if Path(name).suffix.lower() not in SUFFIXES}
     if not kept:

@@ -15,7 +15,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.importers.chats import row_groups
 from apportion.corpus.importers.registry import import_to
 from apportion.corpus.recordings import addresses, fetched, mirrored
-from apportion.corpus.recordings.addresses import Remote
+from apportion.corpus.recordings.addresses import HOSTS, Remote
 from apportion.corpus.recordings.fetched import SIZE
 from apportion.corpus.recordings.mirrored import FOLDER, Mirror, about_of, address_in, in_words, is_remote
 from apportion.corpus.recordings.told import REPORT, told_before
@@ -28,6 +28,7 @@ from apportion.pipeline.engine.store import InputHashes
 from apportion.pipeline.results.run_folder import corpus_place, recorded_corpus, remember_corpus
 from tests.behaviour.small import write_small_corpus
 from tests.bucket_server import ENVIRONMENT, serving
+from tests.corpus.recordings.web import serve
 
 s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'apportion[s3]'")
 URL = "s3://bucket/data/chats"
@@ -166,7 +167,7 @@ def test_a_recording_that_leaves_the_corpus_is_refused(server, corpus, path):
     [
         ("s3://nobody/chats", "s3://nobody/chats: no such bucket. Check the address"),
         ("s3://bucket/empty", "s3://bucket/empty is not there. Check the address, and that something was put there"),
-        ("s3://bucket/data", "s3://bucket/data is not there"),
+        ("s3://bucket/data", "s3://bucket/data: no table lies there. Name the folder with sessions.parquet"),
         ("s3://bucket", "is no address of a file"),
         ("s3://bucket/data/../data/chats", "leads out of its folder. Write the whole address"),
         ("s3://bucket/data/%2e%2e/chats", "leads out of its folder"),
@@ -336,6 +337,18 @@ def test_a_parquet_data_set_at_a_url_is_read_by_row_group_in_order_and_never_hel
     assert names and all((tmp_path / "out" / n).read_bytes() == (tmp_path / "local" / n).read_bytes() for n in names)
     record = json.loads((tmp_path / "out" / RECORD).read_text())
     assert record["source"] == "s3://bucket/sets/chats.parquet"
+
+
+def test_a_file_of_a_web_server_is_imported_and_one_without_a_stamp_is_fetched_anew(server, monkeypatch, tmp_path):
+    monkeypatch.setenv(HOSTS, "127.0.0.1")
+    turns = [{"role": role, "content": "hello"} for role in ("user", "assistant")]
+    with serve() as web:
+        web.tags["/chats.jsonl"] = ""
+        for score in (3, 4):
+            web.files["/chats.jsonl"] = (json.dumps({"id": "a", "messages": turns, "score": score}) + "\n").encode()
+            monkeypatch.setattr(fetched, "_seen", {})
+            import_to("chat", f"{web.url}/chats.jsonl", tmp_path / str(score), {"scale": "1..5"})
+            assert Corpus.open(tmp_path / str(score)).ratings["score"].to_pylist() == [score]
 
 
 def test_recordings_are_not_imported_from_a_url(server, corpus, tmp_path):
