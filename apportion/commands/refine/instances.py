@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from apportion.commands.shared.options import (
-    CORPUS,
-    LOOK_OPTIONS,
-    PATH,
-    json_option,
-    model_options,
-    option_names,
-    with_options,
-)
+from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import check_place
 from apportion.commands.shared.progress import shown_progress
 
@@ -35,7 +27,7 @@ MODEL_OPTIONS = (
 
 
 @click.command("refiner-data")
-@click.argument("sources", metavar="CORPUS...", type=CORPUS, nargs=-1, required=True)
+@click.argument("sources", metavar="CORPUS...", type=PATH, nargs=-1, required=True)
 @click.option("--out", "-o", type=PATH, metavar="TURNS.jsonl", required=True, help="The file that is written.")
 @click.option("--count", type=click.IntRange(1), default=4000, show_default=True, help="Turns of each game, drawn.")
 @click.option("--games", type=click.IntRange(1), metavar="N", help="Sessions of each corpus, drawn.  [default: all]")
