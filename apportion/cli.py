@@ -104,5 +104,7 @@ def _options(arguments: Sequence[str] | None) -> set[str]:
 
 
 def _end(message: str, code: int) -> None:
+    if (mirrors := sys.modules.get("apportion.corpus.recordings.mirrored")) is not None:
+        message = mirrors.in_words(message)
     click.echo(message, err=True)
     sys.exit(code)

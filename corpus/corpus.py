@@ -25,6 +25,7 @@ from apportion.corpus.files.tablefile import (
     write_table,
 )
 from apportion.corpus.mean_std import mean
+from apportion.corpus.recordings.mirrored import is_remote, mirrored
 from apportion.corpus.schema import CORPUS_TABLES, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS, Background, Event, Media, Rating, Session, Turn
 from apportion.foundation.did_you_mean import did_you_mean
@@ -60,14 +61,14 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
-        """Read the corpus folder ``path``: ``NAME.parquet`` or ``NAME.jsonl`` for each table.
+        """Read the corpus folder ``path``, or at a URL: ``NAME.parquet`` or ``NAME.jsonl`` for each table.
 
         ``media``, ``turn_labels``, ``backgrounds`` and ``events`` may be absent; ``ratings`` may have no rows.
 
         Raises ``InputError``: no such folder, a missing, unreadable or damaged table, a missing column, a value of the
         wrong type, rows without a session id, a corpus of no sessions.
         """
-        root = Path(path)
+        root = mirrored(path) if isinstance(path, str) and is_remote(path) else Path(path)
         _check_folder(root)
         corpus = cls.of(root, {name: _open_table(root, schema) for name, schema in SCHEMAS.items()})
         if corpus.sessions.num_rows == 0:

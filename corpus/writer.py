@@ -18,6 +18,7 @@ from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.stored_rows import StoredRows
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
+from apportion.corpus.recordings.mirrored import about_of, named
 from apportion.corpus.recordings.told import NOTHING, REPORT, Told, look
 from apportion.corpus.speakers.settled import Speaker, speaker_lines
 from apportion.corpus.validate import ValidationIssue, validate
@@ -111,10 +112,15 @@ def options_before(out: Path, src: Path) -> dict[str, str] | None:
     """The options by which an import from ``src`` made the corpus in ``out``; None where none did."""
     try:
         record = json.loads((out / RECORD).read_text(encoding="utf-8"))
-        same = record["source"] == os.path.realpath(src)
+        same = record["source"] == source_of(src)
         return {str(key): str(value) for key, value in record["options"].items()} if same else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def source_of(src: Path) -> str:
+    """What a record calls the source: its URL, or its whole path."""
+    return named(src) if about_of(src) else os.path.realpath(src)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
+from apportion.corpus.recordings.mirrored import Mirror, is_remote, mirrored
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, check_path, digest, found_from
 from apportion.foundation.settings import PresetSettings, Settings, problems
@@ -142,7 +143,7 @@ class Config(Settings):
     checked as soon as the configuration is made; the context ``{"checked": names}`` checks those sections alone.
     """
 
-    corpus: Path = Field(description="the corpus folder, made by `apportion import`")
+    corpus: Path = Field(description="the corpus folder, made by `apportion import`, or its URL: s3://BUCKET/FOLDER")
     output: Path = Field(Path("runs/default"), description="the run folder; its store/ keeps finished work")
     frozen: Path | None = Field(
         None,
@@ -178,6 +179,11 @@ class Config(Settings):
         def __getattribute__(self, name: str) -> Any:
             value = super().__getattribute__(name)
             return value.settings if isinstance(value, Section) else value
+
+    @field_validator("corpus", mode="before")
+    @classmethod
+    def _corpus(cls, corpus: Any) -> Any:
+        return mirrored(corpus) if isinstance(corpus, str) and is_remote(corpus) else corpus
 
     @field_validator(*SECTIONS, mode="plain")
     @classmethod
@@ -376,7 +382,8 @@ def _anchored(config: Config, base: Path) -> Config:
     paths = ("recorded", "record", "llm_cache", "prices", "tensorboard")
     given = {name: getattr(config.run, name) for name in paths}
     run = {name: found_from(base, path) for name, path in given.items() if isinstance(path, Path)}
-    places = {"corpus": found_from(base, config.corpus), "output": found_from(base, config.output)}
+    corpus = config.corpus if isinstance(config.corpus, Mirror) else found_from(base, config.corpus)
+    places = {"corpus": corpus, "output": found_from(base, config.output)}
     if config.frozen is not None:
         places["frozen"] = found_from(base, config.frozen)
     return config.changed("run", **run).model_copy(update=places)

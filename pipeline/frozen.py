@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apportion.decompose.methods import METHODS
-from apportion.foundation.errors import InputError, errors_called
+from apportion.foundation.errors import InputError, UnitError, errors_called
 from apportion.foundation.files import file_digest
 from apportion.foundation.truncate import first_few, listed
 from apportion.pipeline.chosen_model import MODELS
@@ -82,6 +83,12 @@ class FrozenRun:
         """What each of its sessions said, as sha256."""
         table = self.table(HASHES)
         return dict(zip(table["session_id"].to_pylist(), table["sha256"].to_pylist(), strict=True))
+
+    @cached_property
+    def recordings(self) -> Mapping[str, str]:
+        """What the recordings were of each of its sessions that it measured, as sha256."""
+        table = self.table(HASHES)
+        return dict(zip(table["session_id"].to_pylist(), table["recordings"].to_pylist(), strict=True))
 
     def new(self, session_ids: Mapping[str, Any]) -> list[str]:
         """Those of the sessions that the run did not have."""
@@ -211,19 +218,21 @@ def frozen_stages(stages: Stages, run: FrozenRun) -> Stages:
 
 
 def _check(run: FrozenRun, before: BeforeRun) -> tuple[str, ...]:
-    """Raise InputError where a file of the run was changed, or a session is not what it was there."""
+    """Raise InputError where a file of the run was changed, or a session or its recordings are not what they were."""
     run.check_files()
-    reads, hashes = Stage.reads, InputHashes(before.root, before.config.store, remembers=False)
-    changed = [
-        name
-        for name, session in before.sessions.items()
-        if name in run.hashes and hashes.session(session, reads) != run.hashes[name]
-    ]
-    if changed:
-        raise InputError(
-            f"frozen: sessions {first_few(changed, 5)} are not as {run.folder} had them, so that its rows are of other "
-            "words. Give what is new other ids, or run without frozen."
-        )
+    # Of recordings that are as they were, that run's store has the hashes.
+    hashes = InputHashes(before.root, run.folder / "store", remembers=False)
+    for known, reads, what in ((run.hashes, Stage.reads, "words"), (run.recordings, ("media",), "recordings")):
+        changed = []
+        for name, session in before.sessions.items():
+            with suppress(UnitError):  # One that is not there any more, of which the stage that reads it tells.
+                if known.get(name) and hashes.session(session, reads) != known[name]:
+                    changed.append(name)
+        if changed:
+            raise InputError(
+                f"frozen: sessions {first_few(changed, 5)} are not as {run.folder} had them, so that its rows are of "
+                f"other {what}. Give what is new other ids, or run without frozen."
+            )
     return () if run.new(before.sessions) else (f"frozen: no session is new to {run.folder}",)
 
 

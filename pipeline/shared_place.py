@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
@@ -20,14 +20,13 @@ from pathlib import Path
 from threading import Lock, Timer
 from typing import Any
 
+from apportion.corpus.recordings.addresses import bucket_files
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.truncate import shortened
 
 SCHEMES = {"s3": ("s3fs", "'apportion[s3]'"), "gs": ("gcsfs", "gcsfs"), "az": ("adlfs", "adlfs"), "memory": ("", "")}
 """The package that each needs, and what pip is asked for to have it."""
-OPTIONS: Mapping[str, Mapping[str, Any]] = {"s3": {"config_kwargs": {"retries": {"max_attempts": 0}}}}
-"""Trying again is done here, alike for all."""
 WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Between the times that a call is tried; each is shortened by chance to no less than half."""
 PUSHED_S = 5.0
@@ -158,13 +157,7 @@ class Bucket(Folder):
 
     @cached_property
     def _files(self) -> Any:
-        import fsspec
-
-        scheme = self.url.partition("://")[0]
-        options = {"use_listings_cache": False, "skip_instance_cache": True, **OPTIONS.get(scheme, {})}
-        files = fsspec.filesystem(scheme, **options)
-        files.retries = 1
-        return files
+        return bucket_files(self.url.partition("://")[0], skip_instance_cache=True)
 
     @cached_property
     def identity(self) -> str:

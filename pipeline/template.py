@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.recordings.mirrored import about_of, named
 from apportion.decompose.settings import DecomposeSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Settings
@@ -57,7 +58,7 @@ def template_for(
     if rating is not None and rating not in names:
         raise InputError(f"{called('rating')} {rating!r}: {corpus} has {', '.join(names) or 'no ratings'}.")
     values: dict[str, Any] = {
-        "corpus": _from(base, corpus.resolve()),
+        "corpus": named(corpus) if about_of(corpus) else _from(base, corpus.resolve()),
         "output": _run_folder(base, corpus.resolve()),
         "rating": rating or next(iter(names), None),
         "preset": preset,

@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from apportion.commands.presets import PRESET_OPTION
-from apportion.commands.shared.options import PATH, json_option
+from apportion.commands.shared.options import CORPUS, PATH, json_option
 from apportion.commands.shared.session_choice import SESSIONS_OPTION, SessionChoice
 
 
 @click.command("benchmark")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option("--output", "-o", type=PATH, help="The run folder.  [default: runs/benchmark-NAME]")
 @click.option("--rating", help="Which rating to decompose, where the corpus has several.")
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option
+from apportion.commands.shared.options import CORPUS, PATH, json_option
 from apportion.commands.shared.places import beside, tell_corpus, tell_faces, write
 from apportion.commands.shared.scenario_files import SCENARIO_KINDS, import_scenarios
 
@@ -45,7 +45,7 @@ class ImportCommand(click.Command):
 
 @click.command("import", cls=ImportCommand)
 @click.argument("kind")
-@click.argument("source", metavar="SRC", type=PATH)
+@click.argument("source", metavar="SRC", type=CORPUS)
 @click.argument("out", metavar="CORPUS", type=PATH)
 @click.option("--option", "-o", "options", multiple=True, metavar="KEY=VALUE", help="An option of the KIND.")
 @click.option("--overwrite", is_flag=True, help="Replace a corpus that is already there.")
@@ -105,7 +105,7 @@ def ask_speakers(unsure: UnsureSpeakersError, given: str | None, out: Path) -> P
 
 
 @click.command("inspect")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @json_option("the figures")
 def inspect_command(corpus: Path, as_json: bool) -> None:
     """Count what CORPUS holds, draw its scores, and say what is missing or odd."""
@@ -118,7 +118,7 @@ def inspect_command(corpus: Path, as_json: bool) -> None:
         return
     click.echo(render(inspection, where="--json tells all"))
     tell_faces(inspection.recorded)
-    click.echo(f"next: apportion init {corpus}")
+    click.echo(f"next: apportion init {inspection.corpus}")
 
 
 def pairs_of(options: tuple[str, ...]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option
+from apportion.commands.shared.options import CORPUS, PATH, json_option
 from apportion.commands.shared.places import unwritable
 
 
@@ -30,7 +30,7 @@ from apportion.commands.shared.places import unwritable
 @click.option("--out", "-o", type=PATH, required=True, help="The folder for the files.")
 @click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this session; may be given again.")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="Only this method's rewards (dataset, --for).")
-@click.option("--corpus", type=PATH, help="The run's corpus, where RUN_OR_CONFIG is a run folder.")
+@click.option("--corpus", type=CORPUS, help="The run's corpus, where RUN_OR_CONFIG is a run folder.")
 @click.option("--force", is_flag=True, help="Replace files that are there and differ.")
 @json_option(quiet=True)
 def export_command(

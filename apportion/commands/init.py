@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from apportion.commands.presets import known_preset
-from apportion.commands.shared.options import PATH, option_names
+from apportion.commands.shared.options import CORPUS, PATH, option_names
 from apportion.commands.shared.places import check_place, write
 
 
 @click.command("init")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option("--output", "-o", type=PATH, default=Path("apportion.toml"), show_default=True)
 @click.option("--rating", help="Which rating to decompose, where the corpus has several.")
 @click.option(

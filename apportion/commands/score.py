@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option, option_names
+from apportion.commands.shared.options import CORPUS, PATH, json_option, option_names
 from apportion.commands.shared.places import check_place, unwritable
 from apportion.commands.shared.progress import shown_progress
 from apportion.commands.shared.score_notes import left_out, unlike_lines
@@ -25,7 +25,7 @@ SUFFIXES = (".parquet", ".jsonl")
 
 @click.command("score")
 @click.argument("model", type=PATH)
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option(
     "--out", "-o", type=PATH, default=Path("scores.parquet"), show_default=True, help="The table: .parquet or .jsonl."
 )

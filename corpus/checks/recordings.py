@@ -12,6 +12,7 @@ from apportion.corpus.issue import ValidationIssue
 from apportion.corpus.recordings.addresses import address_fault, is_address, shown
 from apportion.corpus.recordings.channel import ALLOWED, HALVES, parse_sound
 from apportion.corpus.recordings.feature_map import READY, parse_map
+from apportion.corpus.recordings.mirrored import address_in
 from apportion.corpus.schema import MEDIA
 from apportion.corpus.session import ENVIRONMENT
 from apportion.foundation.errors import UnitError
@@ -73,6 +74,7 @@ def _is_map(text: str) -> bool:
 
 def path_fault(path: str, root: Path) -> tuple[str, str] | None:
     """What is wrong with a media path and what to do, or None; ``root`` is the resolved corpus folder."""
+    path = address_in(root, path)
     if is_address(path):
         return address_fault(path)  # Whether it is there is asked once it is read: looking costs time, and money.
     try:

@@ -17,7 +17,6 @@ from apportion.corpus.importers.reading.measured import check_map, is_measured, 
 from apportion.corpus.importers.reading.ratings_csv import Row, Score, read_ratings
 from apportion.corpus.importers.reading.recordings import (
     CHANNEL_MAP,
-    SUFFIXES,
     probe,
     read_channel_map,
     track_parts,
@@ -32,6 +31,7 @@ from apportion.corpus.importers.reading.transcripts import (
     read_transcript,
     transcript_language,
 )
+from apportion.corpus.recordings.container import SUFFIXES
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.speakers.doubt import Doubt, UnsureSpeakersError
 from apportion.corpus.speakers.evidence import repeated

@@ -18,9 +18,9 @@ from apportion.corpus.importers.candor.folders import MARKS, UUID
 from apportion.corpus.importers.chats.sources import FOREIGN, JSON, SAVED_DATASET, TRACE_FOLDERS
 from apportion.corpus.importers.chats.tables import ARROW_TABLES, TEXT_TABLES
 from apportion.corpus.importers.media import PREFERRED, RATINGS_TABLES
-from apportion.corpus.importers.reading.recordings import SUFFIXES
 from apportion.corpus.importers.reading.sources import COMPRESSED
 from apportion.corpus.importers.reading.transcripts import CAPTIONS
+from apportion.corpus.recordings.container import SUFFIXES
 from apportion.foundation.errors import InputError
 
 CORPUS = "corpus"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -14,7 +13,8 @@ from apportion.corpus.builder import CorpusBuild, spilled_into
 from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
 from apportion.corpus.languages.names import read_language
 from apportion.corpus.languages.settling import with_languages
-from apportion.corpus.writer import ImportReport, check_free, place
+from apportion.corpus.recordings.mirrored import about_of, is_remote, mirrored, named
+from apportion.corpus.writer import ImportReport, check_free, place, source_of
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import ApportionError, InputError, UnitError, errors_called
 from apportion.foundation.files import check_path
@@ -28,13 +28,14 @@ KINDS: Mapping[str, str] = {
         *("dealornodeal.importer", "casino"),
     )
 }
+BRING_RECORDINGS = ("media", "candor")
 ENTRY_POINTS = "apportion.importers"
 
 
 def import_to(
     kind: str, src: str | Path, out: str | Path, options: Mapping[str, str] | None = None, *, overwrite: bool = False
 ) -> ImportReport:
-    """Import ``src`` with the importer ``kind`` and write the corpus folder ``out``.
+    """Import ``src``, which may be a URL, with the importer ``kind`` and write the corpus folder ``out``.
 
     Recordings are hard-linked (copied where that cannot be) into ``out/media``, or named where they are if they lie
     in ``out`` already.
@@ -42,11 +43,20 @@ def import_to(
     Raises ``InputError``: unknown kind, unknown option, unreadable or foreign source, no session that can be imported,
     a folder that holds something else, a folder that cannot be written.
     """
-    src, out, options = Path(src), Path(out), dict(options or {})
+    src, out, options = (
+        mirrored(src) if isinstance(src, str) and is_remote(src) else Path(src),
+        Path(out),
+        dict(options or {}),
+    )
     importer = find_importer(kind)
+    if kind in BRING_RECORDINGS and about_of(src):
+        raise InputError(
+            f"import {kind}: {named(src)}: recordings come from a folder of this machine. Copy it here; or make a "
+            "corpus whose media table names each recording by its URL."
+        )
     for path in (src, out):
         check_path(path)
-    record: dict[str, Any] = {"kind": kind, "source": os.path.realpath(src), "options": dict(options)}
+    record: dict[str, Any] = {"kind": kind, "source": source_of(src), "options": dict(options)}
     if not overwrite:
         check_free(out, record, src)
     language = _language(kind, options.get(LANGUAGE))

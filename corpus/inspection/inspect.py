@@ -19,6 +19,7 @@ from apportion.corpus.corpus import Corpus
 from apportion.corpus.languages.settling import languages_found
 from apportion.corpus.mean_std import mean, spread, total
 from apportion.corpus.power import weak_ratings
+from apportion.corpus.recordings.mirrored import named
 from apportion.corpus.recordings.told import look, told_before
 from apportion.corpus.session import Rating, Session
 from apportion.corpus.validate import validate
@@ -156,7 +157,7 @@ def inspect(corpus: Corpus) -> Inspection:
     told = told_before(corpus.root) or look(corpus)
     durations = [s.duration_s for s in sessions if s.duration_s is not None and math.isfinite(s.duration_s)]
     return Inspection(
-        corpus=str(corpus.root),
+        corpus=named(corpus.root),
         sessions=len(sessions),
         rated_sessions=sum(bool(session.ratings) for session in sessions),
         utterances=corpus.utterances.num_rows,

@@ -1,4 +1,4 @@
-"""Where a recording at a URL may lie, how large it is, and its bytes in ranges; nobody's credentials are ever told."""
+"""Where a file at a URL may lie, how large it is, and its bytes in ranges; nobody's credentials are ever told."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from importlib.util import find_spec
 from typing import IO, Any
@@ -29,6 +30,8 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
 }
 """By scheme: the package that reads it, and how pip calls it. Files of this machine are named by their path."""
 ALLOWED = f"{', '.join(f'{scheme}://' for scheme in PACKAGES)} (http:// for hosts of {HOSTS} alone)"
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"s3": {"config_kwargs": {"retries": {"max_attempts": 0}}}}
+"""What each package is told besides, so that it does not try again itself."""
 MOST_REDIRECTS = 3
 PATIENCE_S = (10, 60)
 """Seconds until a server is connected, and between two pieces of its answer."""
@@ -161,19 +164,33 @@ class Web:
         with self._library.Session() as session:
             session.trust_env = False  # No .netrc: its passwords are not for whomever a corpus names.
             for _ in range(MOST_REDIRECTS + 1):
-                _check_host(url, self._url)
                 headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-                try:
-                    answer = session.get(url, headers=headers, stream=True, timeout=PATIENCE_S, allow_redirects=False)
-                except self._library.RequestException as error:
-                    raise TryAgainError(type(error).__name__) from None
-                with answer:
+                with self._asked(session, url, headers) as answer:
                     if not answer.is_redirect:
                         self._check(answer.status_code)
                         yield answer
                         return
                     url = urljoin(url, answer.headers["Location"])
         raise UnitError(f"{shown(self._url)}: more than {MOST_REDIRECTS} redirects. Give the last address.")
+
+    def _asked(self, session: Any, url: str, headers: dict[str, str]) -> Any:
+        """The answer of one server, at an address that was checked: asked again, its name may lead elsewhere."""
+        parts, left = urlsplit(url), _checked_host(url, self._url)
+        name, place = parts.netloc.rpartition("@")[2], url
+        if left:  # The certificate and the request are those of the name, whatever the address.
+            to_address = self._library.adapters.HTTPAdapter()
+            to_address.init_poolmanager(1, 1, server_hostname=parts.hostname, assert_hostname=parts.hostname)
+            session.mount("https://", to_address)
+            headers = {**headers, "Host": name}
+        while True:
+            if left:
+                address, port = left.pop(0), f":{parts.port}" if parts.port else ""
+                place = parts._replace(netloc=(f"[{address}]" if ":" in address else address) + port).geturl()
+            try:
+                return session.get(place, headers=headers, stream=True, timeout=PATIENCE_S, allow_redirects=False)
+            except self._library.RequestException as error:
+                if not left or not isinstance(error, self._library.ConnectionError):
+                    raise TryAgainError(type(error).__name__) from None
 
     def _check(self, status: int) -> None:
         if status in _LATER:
@@ -186,27 +203,41 @@ class Web:
             )
 
 
-def _check_host(url: str, asked: str) -> None:
-    """Refuse hosts of private networks, which a stranger's corpus or server must not make this machine look at."""
+def _checked_host(url: str, asked: str) -> list[str]:
+    """The addresses of a host, in the order to try them; none of one that a person agrees to, wherever it is.
+
+    Those of private networks are refused, which a stranger's corpus or server must not make this machine look at.
+    """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     if host in _agreed() and parts.scheme in ("http", "https"):
-        return
+        return []
     if parts.scheme != "https":
         raise UnitError(f"{shown(asked)}: leads to {shown(url)}, which is not encrypted. Agree with {HOSTS}={host}.")
     try:
-        found = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, parts.port or 443)}
+        entries = socket.getaddrinfo(host, parts.port or 443)
     except (OSError, UnicodeError):
         raise TryAgainError(f"the host {host} is not known") from None
+    found = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries))
     if not all(ipaddress.ip_address(address).is_global for address in found):
         raise UnitError(
             f"{shown(asked)}: {host} is a host of this machine or of a private network, and you have not agreed to "
             f"read from it. If that is meant, set {HOSTS}={host}; otherwise correct the media table."
         )
+    return found
+
+
+def bucket_files(scheme: str, **options: Any) -> Any:
+    """fsspec's files of a scheme, without a listing that was kept; whoever asks tries again, alike for all."""
+    import fsspec  # Not its `url_to_fs`, for which "::" in a name leads elsewhere.
+
+    files = fsspec.filesystem(scheme, use_listings_cache=False, **options, **OPTIONS.get(scheme, {}))
+    files.retries = 1
+    return files
 
 
 class Bucket:
-    """A recording in a bucket that fsspec reads, with credentials of the environment."""
+    """A file, or a folder of files, in a bucket that fsspec reads, with credentials of the environment."""
 
     def __init__(self, url: str) -> None:
         self._url, scheme_and_place = url, url.partition("://")
@@ -218,9 +249,15 @@ class Bucket:
             told = files.info(self._place)
             if told.get("type") == "directory":
                 raise IsADirectoryError
-            keys = ("ETag", "etag", "LastModified", "last_modified", "updated", "mtime", "created")
-            state = {key.lower(): str(told[key]) for key in keys if told.get(key) is not None}
-            return Remote(int(told["size"]), state.pop("etag", None), next(iter(state.values()), None))
+            return _remote(told)
+
+    def names(self) -> dict[str, Remote]:
+        """The files that lie directly in it, by name; it itself, where it is a file, by "". Raises as `look`."""
+        with self._errors("Check the address, and that something was put there.") as files:
+            found = [told for told in files.ls(self._place, detail=True) if told.get("type") == "file"]
+            own = self._place.strip("/")
+            names = {str(told["name"]).lstrip("/").removeprefix(own).lstrip("/"): told for told in found}
+            return {name: _remote(told) for name, told in names.items() if not str(told["name"]).endswith("/")}
 
     def copy(self, file: IO[bytes], start: int, end: int, remote: Remote) -> None:
         """Add the bytes from ``start`` to ``end`` to the file; raises as `Web.copy`."""
@@ -231,19 +268,16 @@ class Bucket:
         file.write(content[: end - start])
 
     @contextmanager
-    def _errors(self) -> Iterator[Any]:
-        import fsspec
-
+    def _errors(self, remedy: str = "Put the file there or correct the media table.") -> Iterator[Any]:
         try:
-            yield fsspec.filesystem(self._scheme)  # Not `url_to_fs`, for which "::" in a name leads elsewhere.
-        except (FileNotFoundError, IsADirectoryError):
-            raise UnitError(
-                f"{shown(self._url)} is not there. Put the file there or correct the media table."
-            ) from None
+            yield bucket_files(self._scheme)
+        except (FileNotFoundError, IsADirectoryError) as error:
+            told = "no such bucket" if type(error.__cause__).__name__ == "NoSuchBucket" else "is not there"
+            raise UnitError(f"{shown(self._url)}{':' if told[0] == 'n' else ''} {told}. {remedy}") from None
         except PermissionError:
             raise UnitError(
                 f"{shown(self._url)} may not be read: the credentials of the environment do not allow it. Set them "
-                "(AWS_ACCESS_KEY_ID and the like), or correct the media table."
+                "(AWS_ACCESS_KEY_ID and the like), or correct the address."
             ) from None
         except UnitError:
             raise
@@ -254,3 +288,13 @@ class Bucket:
                     "your bucket asks for, in the environment."
                 ) from None
             raise TryAgainError(type(error).__name__) from None
+
+
+def _remote(told: Mapping[str, Any]) -> Remote:
+    """What a package tells of an object. An ETag tells all; times are told in several ways."""
+    keys = ("ETag", "etag", "LastModified", "last_modified", "updated", "mtime", "created")
+    state = {key.lower(): told[key] for key in keys if told.get(key) is not None}
+    etag, changed = state.pop("etag", None), next(iter(state.values()), None)
+    if etag is not None or changed is None:
+        return Remote(int(told["size"]), etag and str(etag), None)
+    return Remote(int(told["size"]), None, str(changed.timestamp() if isinstance(changed, datetime) else changed))

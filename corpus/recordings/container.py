@@ -10,6 +10,13 @@ from apportion.foundation.errors import UnitError
 
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,mpegts,mpeg,ogg,wav,w64,aiff,au,caf,mp3,aac,ac3,flac,amr"
 """Containers that are read. Playlists (HLS, concat, DASH) are not: they can name other files and hosts."""
+SUFFIXES = frozenset((
+    ".mp4", ".m4v", ".mov", ".3gp", ".3g2", ".mkv", ".webm", ".avi", ".flv", ".wmv", ".asf", ".mpg", ".mpeg", ".ts",
+    ".mts", ".m2ts", ".ogv",
+    ".wav", ".w64", ".mp3", ".m4a", ".m4b", ".flac", ".ogg", ".oga", ".opus", ".aac", ".ac3", ".amr", ".aif", ".wma",
+    ".aiff", ".caf", ".au",
+))  # fmt: skip
+"""Endings of the names of recordings."""
 HEADED = ("mov", "matroska", "avi", "flv", "asf", "wav", "w64", "aiff", "caf", "flac")
 """Containers whose header states the length; for the others FFmpeg only estimates it, and nothing is promised."""
 GUESSED = ("mp3", "aac", "ac3", "eac3", "amr")

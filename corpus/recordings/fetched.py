@@ -1,7 +1,8 @@
-"""Recordings at URLs as files: copied in ranges, once a machine, into a folder of a stated size.
+"""Files at URLs as files of this machine: copied in ranges, once, into a folder of a stated size.
 
-Whoever reads one holds its lock; what nobody holds and nobody used for the longest time goes first. FFmpeg reads the
-copy: seeking in it costs nothing, and its figures are those of the file that was copied.
+They are recordings, and a corpus' tables. Whoever reads one holds its lock; what nobody holds and nobody used for the
+longest time goes first. FFmpeg reads the copy: seeking in it costs nothing, and its figures are those of the file that
+was copied.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from apportion.corpus.recordings.addresses import ChangedError, Remote, TryAgainError, shown, source_of
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import place_file, write_atomically
 
+Answer = TypeVar("Answer")
 SIZE = "APPORTION_MEDIA_GB"
 """The environment variable with the size of the folder in GB (10^9 bytes)."""
 DEFAULT_GB = 50.0
@@ -41,22 +43,28 @@ def state_of(url: str) -> tuple[Remote, str]:
     Raises ``UnitError``: it is not there, is empty, may not be read, or the server fails again and again.
     """
     if url not in _seen:
-        remote = _looked(url)
+        remote = asked_again(url, source_of(url).look)
         if remote.size == 0:
             raise UnitError(f"{shown(url)}: the file is empty (0 bytes). Copy the recording again.")
-        said = [remote.etag, remote.changed] if remote.etag or remote.changed else [uuid.uuid4().hex, None]
-        _seen[url] = remote, json.dumps([remote.size, *said])
+        _seen[url] = remote, stamp_of(remote)
     return _seen[url]
 
 
-@contextmanager
-def held(url: str) -> Iterator[Path]:
-    """The recording as a file, which stays while the context is open.
+def stamp_of(remote: Remote) -> str:
+    """A text that is another one when the file changes; a new one each time where nothing tells whether it does."""
+    said = [remote.etag, remote.changed] if remote.etag or remote.changed else [uuid.uuid4().hex, None]
+    return json.dumps([remote.size, *said])
 
-    Raises ``UnitError``: as `state_of`; it is larger than the folder may be, or changes while it is read.
+
+@contextmanager
+def held(url: str, known: Remote | None = None) -> Iterator[Path]:
+    """The file at ``url`` as one of this machine, which stays while the context is open.
+
+    ``known`` is what a listing tells of it; then each state of it has a copy of its own, and none waits for whoever
+    reads another. Raises ``UnitError``: as `state_of`; it is larger than the folder may be, or changes meanwhile.
     """
-    remote, stamp = state_of(url)
-    copy = _Copy(cache_folder() / "media", url)
+    remote, stamp = state_of(url) if known is None else (known, stamp_of(known))
+    copy = _Copy(cache_folder() / "media", url, "" if known is None else stamp)
     while True:
         with _lock(copy.lock, fcntl.LOCK_SH):
             if copy.is_of(stamp):
@@ -71,8 +79,8 @@ def held(url: str) -> Iterator[Path]:
 class _Copy:
     """The files of one recording in the folder: its lock, what is said of it, the copy, and the part that is there."""
 
-    def __init__(self, folder: Path, url: str) -> None:
-        name = hashlib.sha256(url.encode()).hexdigest()[:40]
+    def __init__(self, folder: Path, url: str, state: str) -> None:
+        name = hashlib.sha256(f"{url}{state}".encode()).hexdigest()[:40]
         ending = re.search(r"\.[A-Za-z0-9]{1,8}$", url)
         self.folder = folder
         self.lock, self.said = folder / f"{name}.lock", folder / f"{name}.json"
@@ -131,16 +139,16 @@ def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
 
 def _make_room(copy: _Copy, url: str, size: int, stamp: str) -> None:
     """Note that ``size`` bytes come into the folder, once others have gone that nobody holds, the oldest first."""
-    limit = _limit()
-    if size > limit:
+    most = limit()
+    if size > most:
         raise UnitError(
-            f"{shown(url)}: {size / 1e9:,.2f} GB, and copies of recordings may take {limit / 1e9:g} GB. "
+            f"{shown(url)}: {size / 1e9:,.2f} GB, and copies may take {most / 1e9:g} GB. "
             f"Set {SIZE} to more, or copy it into the corpus."
         )
     until = time.monotonic() + ROOM_WAIT_S
     while True:
         with _lock(copy.folder / "room.lock", fcntl.LOCK_EX):
-            if _used(copy, limit - size) + size <= limit:
+            if _used(copy, most - size) + size <= most:
                 write_atomically(copy.said, json.dumps({"size": size, "stamp": stamp}))
                 return
         if time.monotonic() > until:
@@ -173,7 +181,8 @@ def _last_used(said: Path) -> int:
     return lock.stat().st_mtime_ns if lock.exists() else 0
 
 
-def _limit() -> int:
+def limit() -> int:
+    """Bytes that the folder may hold; raises InputError where what was set is no number of them."""
     given = os.environ.get(SIZE) or str(DEFAULT_GB)
     try:
         size = int(float(given) * 1e9)
@@ -192,11 +201,12 @@ def _said(path: Path) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _looked(url: str) -> Remote:
-    source, failed = source_of(url), 0
+def asked_again(url: str, ask: Callable[[], Answer]) -> Answer:
+    """What a server answers; raises ``UnitError`` where it fails again and again, or as ``ask``."""
+    failed = 0
     while True:
         try:
-            return source.look()
+            return ask()
         except TryAgainError as error:
             failed += 1
             _wait(url, failed, str(error))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from apportion.corpus.corpus import SCHEMAS, Corpus
+import pyarrow as pa
+
 from apportion.corpus.files.tablefile import find_table
+from apportion.corpus.recordings.mirrored import about_of
 from apportion.corpus.recordings.people import PersonLine, people_of
+from apportion.corpus.schema import CORPUS_TABLES
+from apportion.corpus.session import Session
 
 REPORT = "import_report.json"
 """Says in a corpus folder what became of its import: every session that was left out and why, who is recorded how."""
@@ -35,7 +39,18 @@ class Told:
 NOTHING = Told()
 
 
-def look(corpus: Corpus, chosen: tuple[str, ...] = ()) -> Told:
+class Recorded(Protocol):
+    """What is looked at of a corpus."""
+
+    @property
+    def root(self) -> Path: ...  # noqa: D102
+    @property
+    def media(self) -> pa.Table: ...  # noqa: D102
+    def session_ids(self) -> list[str]: ...  # noqa: D102
+    def session(self, session_id: str, /) -> Session: ...  # noqa: D102
+
+
+def look(corpus: Recorded, chosen: tuple[str, ...] = ()) -> Told:
     """Look at every recording of ``corpus``: seconds for a hundred of them."""
     sessions = dict.fromkeys(corpus.media.column("session_id").to_pylist())
     known = [name for name in corpus.session_ids() if name in sessions]
@@ -43,11 +58,14 @@ def look(corpus: Corpus, chosen: tuple[str, ...] = ()) -> Told:
 
 
 def told_before(root: Path) -> Told | None:
-    """What stands in the report of the import, where it is no older than the corpus's tables; else None."""
+    """What stands in the report of the import, where it is no older than the corpus's tables; else None.
+
+    Of a corpus at a URL it is believed: when its tables were put there says nothing.
+    """
     try:
         written = (root / REPORT).stat().st_mtime_ns
-        tables = [find_table(root, name) for name in SCHEMAS]
-        if any(table is not None and table.stat().st_mtime_ns > written for table in tables):
+        tables = [find_table(root, schema.name) for schema in CORPUS_TABLES]
+        if about_of(root) is None and any(table is not None and table.stat().st_mtime_ns > written for table in tables):
             return None
         told = json.loads((root / REPORT).read_text(encoding="utf-8"))["recordings"]
         people = tuple(PersonLine(**{**line, **_tuples(line)}) for line in told["people"])

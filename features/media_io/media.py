@@ -20,6 +20,7 @@ from apportion.corpus.recordings.container import (
     streams_of,
 )
 from apportion.corpus.recordings.fetched import held
+from apportion.corpus.recordings.mirrored import address_in
 from apportion.foundation.errors import UnitError
 
 
@@ -28,6 +29,7 @@ def locate(root: Path, path: str) -> Path:
 
     Raises ``UnitError`` for an address, a path that leaves ``root`` (absolute, ``..`` or a link), and a missing file.
     """
+    path = address_in(root, path)
     if is_address(path):
         raise UnitError(
             f"{shown(path)}: an address; here recordings are read from the corpus folder {root} alone. "
@@ -54,6 +56,7 @@ def located(root: Path, path: str) -> Iterator[Path]:
 
     Raises ``UnitError``: as `locate`; see `apportion.corpus.recordings.fetched.held` for addresses.
     """
+    path = address_in(root, path)
     if is_address(path):
         with held(path) as place:
             yield place

@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 AWAY_S, COMING_S = 60.0, 15.0
 """How long a server is waited for that has gone, and one that was not there in the first place."""
+_given_up: set[str] = set()
+"""The URLs of servers that were waited for in vain: until one answers, no part of the process waits for it again."""
 _LOCK = 4_715_006
 """The lock that a transaction holds which writes."""
 _SETTINGS = {
@@ -91,9 +93,9 @@ class PostgreSQL:
         self._open: dict[str, _Adapter] = {}
         self._session, self._number = uuid.uuid4().hex, 0
         self._clock = (time.time(), time.monotonic())
-        self._given_up = False
         with self._lock:
             self._tried(_WRITING, self._prepare, COMING_S)
+        _given_up.discard(self._url)
 
     def read(self, action: Callable[[Connection], _Result]) -> _Result:
         """See `database.Database`."""
@@ -121,8 +123,8 @@ class PostgreSQL:
                 self._session, self._number = uuid.uuid4().hex, 0
                 raise
             unsent.remove()
-            if self._given_up:
-                self._given_up = False
+            if self._url in _given_up:
+                _given_up.discard(self._url)
                 self._tried(_WRITING, self._put_in_unsent)
             return done[-1]
 
@@ -226,14 +228,14 @@ class PostgreSQL:
                 if use in self._open:
                     self._open.pop(use).raw.close()
                 if deadline_s is None:
-                    deadline_s = time.monotonic() + (0.0 if self._given_up else most_s)
-                    if not self._given_up:
+                    deadline_s = time.monotonic() + (0.0 if self._url in _given_up else most_s)
+                    if self._url not in _given_up:
                         _log.warning("%s: %s; it is waited for, %.0f s at most", self._url, cause, most_s)
                     away()
             except psycopg.Error as error:
                 raise self._told(error) from None
             if time.monotonic() >= deadline_s:
-                self._given_up = True
+                _given_up.add(self._url)
                 raise LedgerAwayError(
                     f"the ledger {self._url} cannot be reached: {cause}. What is finished and what was paid is kept. "
                     "See that its server runs, and run the same command again to go on."

@@ -105,14 +105,15 @@ class Engine:
         """A text that is the same for equal configurations, whoever carries them out."""
         return self.config.settings
 
-    def session_hash(self, session: Session) -> str:
-        """sha256 of what a session says, without its recordings."""
-        return self._hashes.session(session, Stage.reads)
+    def session_hash(self, session: Session, reads: Sequence[str] = Stage.reads) -> str:
+        """sha256 of parts of a session: of what it says, without its recordings."""
+        return self._hashes.session(session, reads)
 
     def begin(self, names: Sequence[str]) -> None:
         """A run of the stages ``names`` begins: what the last one did is no news any more."""
         units = {name: len(units) for name in names if (units := self.plan.units[name])}
         self.activity.begin(units, self.settings)
+        self.store.note_use(None)
         if self.config.run.store is not None:
             write_atomically(self.config.store / FOLDER / URL, self.config.run.store)
 

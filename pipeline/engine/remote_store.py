@@ -6,18 +6,23 @@ one and nothing to clear away, and a unit costs one request to publish and one t
 
 from __future__ import annotations
 
+import json
+import platform
 import shutil
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import digest
 from apportion.pipeline.engine.store import MANIFEST, Artifact, Store, intact
 from apportion.pipeline.shared_place import LOCAL_ERRORS, Bucket
 
-ARTIFACTS = "artifacts"
+ARTIFACTS, USES = "artifacts", "uses"
 MARK = ".bucket"
 """A file in an artifact's folder: the `Bucket.identity` of the one that holds it, too."""
 LARGEST_MANIFEST = 1 << 24
@@ -74,6 +79,31 @@ class RemoteStore(Store):
         """The keys of all artifacts of a stage, here and there, and their sizes in bytes."""
         there = self.bucket.names(f"{ARTIFACTS}/{stage}").items()
         return super().kept(stage) | {Path(name).stem: size for name, size in there}
+
+    def note_use(self, keys: Iterable[str] | None) -> None:
+        """See `Store`."""
+        told = {"host": platform.node(), "folder": str(self.root.resolve().parent)}
+        self.bucket.write(self._uses, json.dumps({**told, "keys": None if keys is None else sorted(keys)}))
+
+    def used_elsewhere(self) -> frozenset[str]:
+        """See `Store`."""
+        self.bucket.look_anew()
+        used: set[str] = set()
+        for name, content in self.bucket.read_all(set(self.bucket.names(USES)) - {self._uses}).items():
+            about: dict[str, Any] = {}
+            with suppress(ValueError):
+                about |= json.loads(content)
+            if about.get("keys") is None:
+                raise InputError(
+                    f"{self.bucket.url}: the run into {about.get('folder')} on {about.get('host')} has begun and not "
+                    f"ended, so that it is not known what it uses. Let it end; if it is given up, delete {name} there."
+                )
+            used.update(about["keys"])
+        return frozenset(used)
+
+    @property
+    def _uses(self) -> str:
+        return f"{USES}/{digest([platform.node(), str(self.root.resolve())])[:32]}.json"
 
     def remove(self, stage: str, key: str) -> None:
         """Delete an artifact for all hosts, and the copy here."""

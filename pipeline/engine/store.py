@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from apportion.corpus.languages.names import is_foreign
 from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.recordings.fetched import held, state_of
+from apportion.corpus.recordings.mirrored import address_in
 from apportion.corpus.session import Session
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import (
@@ -185,6 +186,13 @@ class Store:
         folders = [manifest.parent for manifest in (self.root / stage).glob(f"*/*/{MANIFEST}")]
         return {each.name: sum(p.stat().st_size for p in each.rglob("*") if p.is_file()) for each in folders}
 
+    def note_use(self, keys: Iterable[str] | None) -> None:
+        """Say what the run into this folder uses to others that share the store; None: its end will tell."""
+
+    def used_elsewhere(self) -> frozenset[str]:
+        """The keys of what others that share the store use; raises InputError where that is not known yet."""
+        return frozenset()
+
     def remove(self, stage: str, key: str) -> None:
         """Delete an artifact, whole: its manifest first, without which it counts as none."""
         (self.folder(stage, key) / MANIFEST).unlink(missing_ok=True)
@@ -250,6 +258,7 @@ class InputHashes:
         return self._hash(str(path.resolve()), [status.st_size, status.st_mtime_ns], lambda: file_digest(path))
 
     def _recording(self, path: str) -> str:
+        path = address_in(self.root, path)
         if not is_address(path):
             return self.file(self.root / path)
         return self._hash(path, state_of(path)[1], partial(_copy_digest, path))

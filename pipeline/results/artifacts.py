@@ -65,9 +65,10 @@ class Leftover:
 def leftovers(engine: Engine) -> Iterator[Leftover]:
     """Every artifact of the store that no unit would use, of the stages that rest on nothing unfinished.
 
-    What is made anew may turn out as it was, so that all that rests on it is of use again. Raises InputError: the last
-    run was by other settings (an option, another machine's files), or a session cannot be read now, so that it is not
-    known what is of use.
+    In a bucket, what the last runs into other folders use is of use. What is made anew may turn out as it was, so that
+    all that rests on it is of use again. Raises InputError: the last run was by other settings (an option, another
+    machine's files), or a session cannot be read now, so that it is not known what is of use; a run into another
+    folder that shares the bucket has not ended.
     """
     begun = last_begun(engine.shared)
     if begun is None or begun[1] != engine.settings:
@@ -80,14 +81,16 @@ def leftovers(engine: Engine) -> Iterator[Leftover]:
     kept = {name: engine.store.kept(name) for name in engine.plan.stages}
     failed = {(outcome.stage, outcome.unit) for outcome in engine.failures()}
     unsettled: set[str] = set()
+    elsewhere = engine.store.used_elsewhere()
     for name, stage in engine.plan.stages.items():
-        if unsettled.intersection(stage.needs):
+        units = engine.plan.units[name]
+        if units and unsettled.intersection(stage.needs):  # What has no units leaves nothing to wait for.
             unsettled.add(name)
             continue
         finished = engine.finished(name)
         if name not in engine.plan.left_out and any(
-            unit not in finished and (name, unit) not in failed for unit in engine.plan.units[name]
+            unit not in finished and (name, unit) not in failed for unit in units
         ):
             unsettled.add(name)
-        used = {artifact.folder.name for artifact in finished.values()}
+        used = {artifact.folder.name for artifact in finished.values()} | elsewhere
         yield from (Leftover(name, key, size) for key, size in sorted(kept[name].items()) if key not in used)

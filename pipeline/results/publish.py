@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -66,6 +66,16 @@ def publish(engine: Engine) -> dict[str, int]:
         return _publish(engine)
 
 
+def _hashes(engine: Engine, measured: Set[str | None]) -> pa.Table:
+    """What each session says, and the recordings of those that were measured, as sha256."""
+    rows = [
+        (name, engine.session_hash(one), engine.session_hash(one, ("media",)) if name in measured else None)
+        for name, one in engine.sessions.items()
+    ]
+    columns = zip(("session_id", "sha256", "recordings"), zip(*rows, strict=True), strict=True)
+    return pa.table({name: pa.array(column, pa.string()) for name, column in columns})
+
+
 def _publish(engine: Engine) -> dict[str, int]:
     output = engine.config.output
     for folder in (output, output / "frames", output / "projections", output / FITTED):
@@ -76,9 +86,7 @@ def _publish(engine: Engine) -> dict[str, int]:
     _publish_table(output / "sources.parquet", _tables(finished["fit"], "sources"))
     curves = training_curves(finished)
     _publish_table(output / "histories.parquet", [] if curves is None else [curves])
-    sessions = [(name, engine.session_hash(session)) for name, session in engine.sessions.items()]
-    hashes = pa.table(dict(zip(("session_id", "sha256"), zip(*sessions, strict=True), strict=True)))
-    _publish_table(output / HASHES, [hashes])
+    _publish_table(output / HASHES, [_hashes(engine, {unit.session_id for unit in finished["features"]})])
     learnt = {f"{unit.method}-seed{unit.seed}.json": (artifact, "learnt") for unit, artifact in finished["fit"].items()}
     chosen = {Path(CHOSEN_SESSIONS).name: (artifact, CHOSEN) for artifact in finished["select-sessions"].values()}
     _publish_documents(output / FITTED, learnt | chosen)
@@ -111,6 +119,7 @@ def _publish(engine: Engine) -> dict[str, int]:
     _publish_table(output / "quarantine.parquet", [pa.Table.from_pylist(quarantine, schema=QUARANTINE.arrow)])
     _publish_text(output / "run.json", json.dumps(_record(engine, finished), indent=1, sort_keys=True) + "\n")
     remember_corpus(engine.corpus.root, output)
+    engine.store.note_use(artifact.folder.name for units in finished.values() for artifact in units.values())
     counts = {stage: len(units) for stage, units in finished.items()}
     return {**counts, "quarantined": len(quarantine)}
 

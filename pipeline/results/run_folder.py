@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.recordings.addresses import is_address
+from apportion.corpus.recordings.mirrored import is_remote, mirrored, named
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import digest, file_digest, write_atomically
 from apportion.pipeline.config import load_config
@@ -85,7 +87,7 @@ def open_run(source: Path, corpus: Path | None) -> RunFolder:
 
 
 def corpus_place(corpus: Path, folder: Path) -> str:
-    """Where a run's corpus is, for ``run.json``: relative to the run's ``folder``, so that both can be moved together.
+    """Where a run's corpus is, for ``run.json``: its URL; or from the run's ``folder``, so that both can be moved.
 
     A corpus that shares no folder with the run but the root is told by its whole path.
 
@@ -95,6 +97,8 @@ def corpus_place(corpus: Path, folder: Path) -> str:
     '/srv/corpus'
     """
     corpus, folder = corpus.absolute(), folder.absolute()
+    if is_address(named(corpus)):
+        return named(corpus)
     if len(Path(os.path.commonpath((corpus, folder))).parts) < 2:
         return corpus.as_posix()
     return Path(os.path.relpath(corpus, folder)).as_posix()
@@ -103,7 +107,7 @@ def corpus_place(corpus: Path, folder: Path) -> str:
 def remember_corpus(corpus: Path, folder: Path) -> None:
     """Note in the run's ``folder`` where its corpus is; a folder that cannot be written goes without."""
     with suppress(OSError):
-        path, text = folder / CORPUS_PATH, f"{corpus.absolute()}\n"
+        path, text = folder / CORPUS_PATH, f"{named(corpus.absolute())}\n"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_atomically(path, text)
 
@@ -119,9 +123,13 @@ def recorded_corpus(record: Mapping[str, Any], folder: Path) -> Path:
     if known and corpus.is_dir():
         return corpus
     with suppress(OSError, ValueError):
-        last = Path((folder / CORPUS_PATH).read_text(encoding="utf-8").strip())
-        if last.is_absolute() and last.is_dir():
-            return last
+        text = (folder / CORPUS_PATH).read_text(encoding="utf-8").strip()
+        if is_remote(text):
+            return mirrored(text)
+        if Path(text).is_absolute() and Path(text).is_dir():
+            return Path(text)
+    if known and is_remote(str(place)):
+        return mirrored(str(place))
     if not known:
         raise InputError(
             f"{folder}: this run was made by an older version, which does not say where its corpus is. Add --corpus "

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from apportion.corpus.corpus import Corpus
+from apportion.corpus.schema import MEDIA, UTTERANCES
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import file_digest
 from apportion.pipeline.assembly import _kept, open_engine
@@ -68,6 +69,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
     """The corpora and a finished run of the old one, for this test alone."""
     _kept.clear()
     return shutil.copytree(made_once(tmp_path_factory, "frozen", make_base), tmp_path / "runs")
+
+
+def test_an_old_session_whose_recording_changed_is_refused_and_one_that_is_gone_left_out(tmp_path):
+    grown = Corpus.open(write_small_corpus(tmp_path / "first", sessions=8))
+    rows = [f"{0.04 * at:.2f},1,{at % 2},0" for at in range(300)]
+    turns = grown.utterances.to_pylist()
+    for row in turns:
+        row |= {"start_s": 1.5 * row["turn"], "end_s": 1.5 * row["turn"] + 1.0}
+    tables = grown.tables | {
+        "utterances": pa.Table.from_pylist(turns, schema=UTTERANCES.arrow),
+        "media": pa.Table.from_pylist(
+            [{"session_id": "s00", "speaker": "user", "kind": "features", "path": "a.csv", "channel": "openface"}],
+            schema=MEDIA.arrow,
+        ),
+    }
+    Corpus.of(tmp_path / "calls", tables).write(tmp_path / "calls")
+    film = tmp_path / "calls" / "a.csv"
+    film.write_text("timestamp,success,AU12_c,gaze_angle_x\n" + "\n".join(rows))
+    both = ("features", "rewards")
+    assert run(write(tmp_path, "base", "calls", JUDGED), both)["features"] == {"done": 8}
+    path = write(tmp_path, "nightly", "calls", JUDGED, "base")
+    assert run(path, both)["features"] == {"reused": 8}
+    film.write_text(film.read_text().replace(",1,1,0", ",1,0,0"))
+    with pytest.raises(InputError, match=r"frozen: sessions s00 are not as .*base had them, .* of other recordings"):
+        run(path, both)
+    film.unlink()
+    assert run(path, both)["features"] == {"reused": 7}  # left out, as it is without frozen
 
 
 def test_a_corpus_that_grew_costs_its_new_sessions_alone_and_again_nothing(folder):

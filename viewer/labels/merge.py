@@ -12,6 +12,7 @@ from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.checks.recordings import path_fault
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.recordings.addresses import is_address
+from apportion.corpus.recordings.mirrored import address_in
 from apportion.corpus.schema import TURN_LABELS
 from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, link_or_copy, place
 from apportion.environments.episode_log import LOG
@@ -155,7 +156,7 @@ def _bring_files(corpus: Corpus, out: Path) -> None:
     root = corpus.root.resolve()
     try:
         for path in sorted(set(corpus.media["path"].to_pylist())):
-            if not is_address(path) and path_fault(path, root) is None:
+            if not is_address(address_in(root, path)) and path_fault(path, root) is None:
                 link_or_copy((root / path).resolve(), out / path)
         if (root / LOG).is_file():
             write_atomically(out / LOG, (root / LOG).read_bytes())

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from apportion.commands.shared.meter import Meter
-from apportion.commands.shared.options import PATH, json_option
+from apportion.commands.shared.options import CORPUS, PATH, json_option
 from apportion.commands.shared.places import check_place
 from apportion.commands.shared.stopped import Stopped
 
 
 @click.command("reactions")
-@click.argument("corpora", nargs=-1, required=True, type=PATH, metavar="CORPUS...")
+@click.argument("corpora", nargs=-1, required=True, type=CORPUS, metavar="CORPUS...")
 @click.option("--out", required=True, type=PATH, metavar="FILE", help="A file .safetensors.")
 @click.option("--rating", "ratings", multiple=True, metavar="NAME", help="Of corpora with several ratings; repeatable.")
 @click.option("--name", metavar="NAME", help="What the model is called wherever it shows.  [default: FILE's name]")

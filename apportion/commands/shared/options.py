@@ -14,8 +14,29 @@ from click.shell_completion import CompletionItem
 from apportion.foundation.lazy import named
 
 _Command = TypeVar("_Command", bound=Callable[..., Any] | click.Command)
-PATH = click.Path(path_type=Path)
-"""The type of an argument or option that names a place on the disk."""
+
+
+class Place(click.Path):
+    """A path as a `Path`; where it may be ``remote``, a URL as the folder of this machine that mirrors it."""
+
+    def __init__(self, *, remote: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self._remote = remote
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See the class."""
+        if not isinstance(value, str) or "://" not in value:
+            return super().convert(value, param, ctx)
+        from apportion.corpus.recordings.addresses import shown
+        from apportion.corpus.recordings.mirrored import is_remote, mirrored
+
+        if not self._remote and is_remote(value):
+            self.fail(f"{shown(value)}: a file or folder of this machine is needed.", param, ctx)
+        return mirrored(value) if self._remote and is_remote(value) else super().convert(value, param, ctx)
+
+
+PATH, CORPUS = Place(), Place(remote=True)
+"""The types of an argument or option that names a place on the disk, and of one that names what is read."""
 
 
 def with_options(options: Sequence[Any], command: Any) -> Any:

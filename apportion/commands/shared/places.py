@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from apportion.corpus.recordings.mirrored import about_of
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
 
@@ -51,6 +52,8 @@ def beside(folder: Path, word: str) -> Path:
     >>> str(beside(Path("data/play/"), "judged"))
     'data/play-judged'
     """
+    if about_of(folder):
+        return Path(f"{folder.name}-{word}")
     named = folder.resolve() if folder.name in ("", "..") else folder
     return named.with_name(f"{named.name}-{word}")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import PATH
+from apportion.commands.shared.options import CORPUS, PATH
 from apportion.foundation.errors import InputError
 from apportion.foundation.optional_packages import imports_of
 
 
 @click.command("serve")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option(
     "--run",
     "run",

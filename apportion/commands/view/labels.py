@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option, with_options
+from apportion.commands.shared.options import CORPUS, PATH, json_option, with_options
 
 QUESTION_OPTIONS = (
     click.option("--name", default="", metavar="NAME", help="What the labels are called.  [default: landing, thumbs]"),
@@ -22,7 +22,7 @@ QUESTION_OPTIONS = (
 
 @click.command("merge")
 @click.argument("overlays", metavar="OVERLAY...", nargs=-1, required=True, type=PATH)
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.argument("out", type=PATH)
 @click.option("--replace", is_flag=True, help="Let a later value by the same annotator replace the one before.")
 @json_option(quiet=True)
@@ -43,7 +43,7 @@ def merge_command(overlays: tuple[Path, ...], corpus: Path, out: Path, replace: 
 
 
 @click.command("export")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.argument("out", type=PATH)
 @click.option("--rating", metavar="NAME", help="Only turns of those whom this rating credits.  [default: any]")
 @click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this session; may be given again.")
@@ -85,7 +85,7 @@ def export_command(
 
 @click.command("import")
 @click.argument("export", metavar="EXPORT.json", type=PATH)
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.argument("overlay", type=PATH)
 @json_option(quiet=True)
 def import_command(export: Path, corpus: Path, overlay: Path, as_json: bool, **asked: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option
+from apportion.commands.shared.options import CORPUS, PATH, json_option
 from apportion.foundation.errors import InputError
 from apportion.foundation.optional_packages import imports_of
 
@@ -18,7 +18,7 @@ from apportion.foundation.optional_packages import imports_of
 @click.argument("source", metavar="RUN_OR_CONFIG", type=PATH)
 @click.option("--export", type=PATH, metavar="OUT", help="Write the pages into the folder OUT.")
 @click.option("--session", metavar="ID", help="Open the page of this session.  [default: the list of all]")
-@click.option("--corpus", type=PATH, help="The run's corpus.  [default: where run.json says]")
+@click.option("--corpus", type=CORPUS, help="The run's corpus.  [default: where run.json says]")
 @click.option("--against", type=PATH, metavar="RUN", help="Another run of the corpus, to compare.")
 @click.option("--responses", type=PATH, metavar="FILE", help="What policies answered, to compare.")
 @click.option("--labels", type=PATH, metavar="FILE", help="[default: RUN.labels.jsonl]")

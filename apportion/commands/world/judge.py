@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
+from apportion.commands.shared.options import (
+    CORPUS,
+    LOOK_OPTIONS,
+    PATH,
+    json_option,
+    model_options,
+    option_names,
+    with_options,
+)
 from apportion.commands.shared.places import beside
 from apportion.commands.shared.progress import shown_progress
 from apportion.commands.world.judge_people import PEOPLE_OPTIONS, PeopleOptions, by_people
@@ -24,7 +32,7 @@ MODEL_OPTIONS = (
 
 
 @click.command("evaluate")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option("--out", "-o", type=PATH, metavar="CORPUS", help="[default: CORPUS-judged]")
 @click.option("--judges", default="paper", show_default=True, help="Who judges, by prompt, with commas between.")
 @click.option(

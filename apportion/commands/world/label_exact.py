@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import PATH
+from apportion.commands.shared.options import CORPUS, PATH
 from apportion.commands.shared.places import beside
 from apportion.commands.shared.progress import shown_progress
 
 
 @click.command("shapley")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option("--out", "-o", type=PATH, metavar="CORPUS", help="[default: CORPUS-labelled]")
 @click.option("--rating", metavar="NAME", help="Only shares of this rating.  [default: of each]")
 @click.option("--target", metavar="NAME", help="Only acts of this person.  [default: of everybody who is rated]")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option, option_names, with_options
+from apportion.commands.shared.options import CORPUS, PATH, json_option, option_names, with_options
 from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
 
 VARIANT_OPTIONS = (
@@ -26,7 +26,7 @@ VARIANT_OPTIONS = (
 
 
 @click.command("stackelberg")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=PATH)
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=CORPUS)
 @click.option("--hard", type=PATH, metavar="FILE", help="Social tasks that are hard, for Table 3.")
 @click.option("--persuasion", type=PATH, metavar="FILE", help="What `train refiner-eval` has written, for Table 6.")
 @click.option("--out", "-o", type=PATH, metavar="FOLDER", help="Write text, Markdown, JSON and SVG.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option, option_names, with_options
+from apportion.commands.shared.options import CORPUS, PATH, json_option, option_names, with_options
 
 if TYPE_CHECKING:
     from apportion.environments.report_tables.report import Report
@@ -27,7 +27,7 @@ def tables_group() -> None:
 
 
 @tables_group.command("sotopia")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=PATH)
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=CORPUS)
 @click.option(
     "--people",
     multiple=True,

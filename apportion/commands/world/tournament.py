@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option, with_options
+from apportion.commands.shared.options import CORPUS, PATH, json_option, with_options
 from apportion.commands.shared.options_file import CONFIG
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.deduction import DEDUCTION
@@ -84,7 +84,7 @@ def _tell_table(out: Path, as_json: bool, next_steps: str) -> None:
 
 
 @tournament_group.command("table")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option("--by", "judge", default="rules", show_default=True, metavar="NAME", help="Whose scores: an annotator.")
 @click.option("--out", "-o", type=PATH, metavar="FILE", help="Write it (.md or .json), too.")
 @json_option("the table")

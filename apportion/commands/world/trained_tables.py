@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option, option_names, with_options
+from apportion.commands.shared.options import CORPUS, PATH, json_option, option_names, with_options
 from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
 
 
 @click.command("savoir")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=PATH)
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, type=CORPUS)
 @click.option("--hard", type=PATH, metavar="FILE", help="Tasks that are hard.")
 @click.option("--partner", metavar="AGENT", help="The fixed partner.  [default: whom most agents met]")
 @click.option(
@@ -62,7 +62,7 @@ with_options(RATED_OPTIONS, tables_savoir_command)
 
 
 @click.command("savoir-people")
-@click.argument("corpus", type=PATH)
+@click.argument("corpus", type=CORPUS)
 @click.option("--rewards", "table", type=PATH, required=True, help="rewards.parquet of a run.")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="A way of credit; two are compared.")
 @click.option("--export", type=PATH, metavar="FOLDER", help="Write the form and what is read.")

@@ -14,13 +14,6 @@ from apportion.corpus.speakers.names import clean_name, same_name
 from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import UnitError
 
-FILMS = (
-    ".mp4", ".m4v", ".mov", ".3gp", ".3g2", ".mkv", ".webm", ".avi", ".flv", ".wmv", ".asf", ".mpg", ".mpeg", ".ts",
-)  # fmt: skip
-SOUNDS = (
-    ".wav", ".w64", ".mp3", ".m4a", ".m4b", ".flac", ".ogg", ".oga", ".opus", ".aac", ".ac3", ".amr", ".aif", ".wma",
-)  # fmt: skip
-SUFFIXES = frozenset((*FILMS, ".mts", ".m2ts", ".ogv", *SOUNDS, ".aiff", ".caf", ".au"))
 CHANNEL_MAP = "channel_map.json"
 HALVES = {"L": "left", "R": "right"}
 REMEDY = "Say which: -o sound_track={0} (it counts for every file in which several sound)."

@@ -2,6 +2,11 @@
 
 import io
 import socket
+import ssl
+import threading
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -198,3 +203,73 @@ def test_recordings_of_a_bucket(monkeypatch):
         with pytest.raises(told, match=words) as raised:
             source.look()
         assert SECRET not in str(raised.value)
+
+
+def _certificate(folder, name):
+    """A certificate for a host, signed by itself, and its key in one file."""
+    x509 = pytest.importorskip("cryptography.x509", reason="cryptography comes with moto")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    called = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    made = x509.CertificateBuilder().subject_name(called).issuer_name(called).public_key(key.public_key())
+    made = made.serial_number(1).not_valid_before(now - timedelta(1)).not_valid_after(now + timedelta(1))
+    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+    made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    pem = key.private_bytes(encoding, form, serialization.NoEncryption())
+    (folder / name).write_bytes(pem + made.sign(key, hashes.SHA256()).public_bytes(encoding))
+    return folder / name
+
+
+@pytest.mark.parametrize("named", ["films.example", "other.example"])
+def test_the_address_that_was_checked_is_asked_though_its_name_leads_elsewhere_by_then(monkeypatch, tmp_path, named):
+    """As by DNS rebinding; the certificate is still that of the name."""
+    import requests
+
+    certificate, heard, asked = _certificate(tmp_path, named), [], []
+
+    class Film(BaseHTTPRequestHandler):
+        def do_GET(self):
+            heard.append(self.headers["Host"])
+            self.send_response(206)
+            self.send_header("Content-Range", "bytes 0-0/7")
+            self.send_header("Content-Length", "1")
+            self.end_headers()
+            self.wfile.write(b"f")
+
+        def log_message(self, *given):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Film)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.sni_callback = lambda connection, name, _: heard.append(name)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    real = socket.getaddrinfo
+
+    def found(host, port, *more, **given):
+        if host != "films.example":
+            return real(host, port, *more, **given)
+        asked.append(host)
+        # The first time two that may be read, of which one does not answer; from then on one of this machine's.
+        return [(None, None, None, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")[: 3 - len(asked)]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    anywhere = SimpleNamespace(ip_address=lambda address: SimpleNamespace(is_global=True))
+    monkeypatch.setattr(addresses, "ipaddress", anywhere)
+    monkeypatch.setattr(requests.adapters, "DEFAULT_CA_BUNDLE_PATH", str(certificate))
+    source = Web(f"https://films.example:{server.server_port}/film.mp4")
+    try:
+        if named == "films.example":
+            assert source.look().size == 7
+            assert heard == ["films.example", f"films.example:{server.server_port}"]
+        else:
+            with pytest.raises(TryAgainError, match="SSLError"):
+                source.look()
+        assert asked == ["films.example"]
+    finally:
+        server.shutdown()
+        server.server_close()

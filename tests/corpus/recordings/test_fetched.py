@@ -132,7 +132,7 @@ def test_a_recording_waits_for_room_and_not_for_ever(web, monkeypatch):
         assert not found
     other.join()
     assert found == [b"b" * 1000]
-    with pytest.raises(UnitError, match=f"and copies of recordings may take 1.5e-06 GB. Set {SIZE} to more"):
+    with pytest.raises(UnitError, match=f"and copies may take 1.5e-06 GB. Set {SIZE} to more"):
         read(f"{web.url}/c.mp4")
 
 

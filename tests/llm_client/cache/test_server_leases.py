@@ -11,9 +11,10 @@ import pytest
 
 from apportion.foundation import files
 from apportion.foundation.files import FileLeases, waiting_for
-from apportion.llm_client.cache import leases, server_leases
+from apportion.llm_client.cache import leases, postgresql, server_leases
 from apportion.llm_client.cache.cache import ReplyCache
 from apportion.llm_client.cache.server_leases import leases_of
+from apportion.llm_client.errors import LedgerAwayError
 
 ROOT = Path(__file__).resolve().parents[3]
 HOLDER = """
@@ -70,6 +71,24 @@ def test_who_is_killed_holds_nothing_and_is_waited_for_until_then(one, place, tm
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 1 and told[0].startswith(f"judge (s1) is being made by process {process.pid} of ")
     assert one.holder("unit") is None
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_server_that_was_given_up_is_not_waited_for_at_the_end(place, postgres, monkeypatch):
+    made, cache = server_leases.ServerLeases(ReplyCache(place)), ReplyCache(place)
+    monkeypatch.setattr(postgresql, "AWAY_S", 0.2)
+    postgres.stop()
+    try:
+        with pytest.raises(LedgerAwayError):
+            cache.usage()
+        monkeypatch.setattr(postgresql, "AWAY_S", 60.0)
+        begun = time.monotonic()
+        made.close()
+        assert time.monotonic() - begun < 15
+    finally:
+        postgres.start()
+    ReplyCache(place).close()
+    assert place not in postgresql._given_up  # it is waited for again
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)

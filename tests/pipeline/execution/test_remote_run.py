@@ -103,6 +103,27 @@ def test_any_host_tells_how_far_the_run_is_and_what_is_no_longer_used(server, ho
     assert in_process(monkeypatch, "run", host("third")).returncode == 0  # makes anew what the others had done without
 
 
+def test_what_runs_into_other_folders_use_is_kept(server, host, monkeypatch):
+    one, other = host("one"), host("other", text=TEXT.replace('["uniform"]', '["uniform", "reaction"]'))
+    for path in (one, other, one):
+        assert in_process(monkeypatch, "run", path).returncode == 0
+    before = Bucket("s3://bucket/run").names("artifacts")
+    assert in_process(monkeypatch, "status", one, "--gc", "--delete").stdout.startswith("0 artifacts")
+    assert Bucket("s3://bucket/run").names("artifacts") == before
+    host("other")
+    for path in (other, one):  # Now nobody uses what that method made.
+        assert in_process(monkeypatch, "run", path).returncode == 0
+    done = in_process(monkeypatch, "status", one, "--gc", "--delete").stdout
+    assert int(done.splitlines()[-1].split()[0]) == len(before) - len(Bucket("s3://bucket/run").names("artifacts")) > 0
+    assert "reused" in in_process(monkeypatch, "run", other).stderr
+    assembly._kept.clear()
+    assembly.open_engine(load_config(other)).begin(["judge"])
+    assert in_process(monkeypatch, "run", one).returncode == 0
+    refused = in_process(monkeypatch, "status", one, "--gc", "--delete")
+    assert refused.returncode == 2 and f"the run into {other.parent / 'run'} on " in refused.stderr
+    assert "has begun and not ended" in refused.stderr and "delete uses/" in refused.stderr
+
+
 def test_failures_are_seen_by_all_hosts_and_forgotten_once_the_unit_is_made(server, host, monkeypatch):
     from apportion.pipeline.stages.registry import STAGES
 

@@ -178,6 +178,17 @@ def test_what_no_stage_would_use_any_more_is_listed_and_only_then_deleted(finish
     assert again["judge"]["units"] == 6 and again["judge"]["seconds"] < 1  # all were there
 
 
+def test_what_no_stage_uses_is_listed_though_a_later_stage_was_never_asked_for(tmp_path, monkeypatch):
+    write_small_corpus(tmp_path / "corpus", sessions=6)
+    finished = config(tmp_path, "")
+    text = TEXT.replace('skip_stages = ["report"]\n', "")
+    for settings in (text, text.replace('compare = ["uniform"]', "compare = []")):
+        finished.write_text(settings)
+        assert in_process(monkeypatch, "run", finished).returncode == 0
+    listed = in_process(monkeypatch, "status", finished, "--gc").stdout
+    assert "judge" in listed and int(listed.splitlines()[-1].split()[0]) > 6
+
+
 @pytest.mark.parametrize("options", [("--limit", "5"), ()])
 def test_work_of_a_run_with_options_is_not_taken_for_useless(finished, monkeypatch, options):
     if options:

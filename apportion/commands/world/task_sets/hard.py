@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from apportion.commands.shared.options import PATH, json_option, option_names, with_options
+from apportion.commands.shared.options import CORPUS, PATH, json_option, option_names, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.tables import RATED_OPTIONS
 from apportion.commands.world.task_sets.task_file import FORCE_OPTION, next_step
@@ -16,7 +16,7 @@ DIMENSIONS = ("Overall", "GOAL", "BEL", "KNO", "SEC", "REL", "SOC", "FIN")
 
 
 @click.command("hard")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=PATH)
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=CORPUS)
 @click.option(
     "--model", "target", required=True, metavar="AGENT", help="For whom they are hard, as it is called there."
 )
