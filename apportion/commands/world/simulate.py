@@ -41,8 +41,8 @@ def _add(
 _SOTOPIA = """Play social episodes (SOTOPIA), scored by the judge `rules`.
 
 --agents: `conceding`, `random`, `moody`, talking@STEP (scripts), recorded@LOG#EPISODE, `smollm2` (once fetched),
-policy@FOLDER, planners (ppdpp@, epo@, dat@FOLDER), or `base`, `react`, `refine`, `recon`, `metamind` (the language model
---model; base@OTHER is another one). Every ordered pair plays every task. GOAL, FIN and SEC are scored where rules
+policy@FOLDER, planners (ppdpp@, epo@, dat@FOLDER), or `base`, `react`, `refine`, `recon`, `metamind` (the language
+model --model; base@OTHER is another one). Every ordered pair plays every task. GOAL, FIN and SEC are scored where rules
 can tell; that is not SOTOPIA-EVAL. The same command goes on after a kill, and pays for no reply twice.
 """
 _NEGOTIATION = """Play negotiations: two share out books, hats and balls that are worth something else to each.
