@@ -8,8 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+ROWS_AT_ONCE = 1 << 14
+"""Rows of a table of turns that are computed on together, so that memory does not grow with a corpus."""
 Null = Literal["zero", "mean"]
 """What a number that is not there counts as: zero, or the mean of those of its group that are."""
+
+
+def added(total: Floats, block: Floats) -> Floats:
+    """``total`` [shape=(F,)] and all rows of ``block`` [shape=(M, F)], which is changed, in this order.
+
+    So block by block the sum has the bits that it has of all rows at once.
+    """
+    if not len(block):
+        return total
+    block[0] += total
+    found: Floats = block.sum(axis=0)
+    return found
 
 
 def filled(values: Floats, group: NDArray[np.int64], null: Null) -> Floats:

@@ -9,12 +9,13 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -35,6 +36,8 @@ from apportion.foundation.files import (
 )
 
 MANIFEST = "manifest.json"
+JOINED_AT_ONCE = 512
+"""Tables that become one block: of a hundred thousand small ones the bookkeeping would outweigh the content."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,39 @@ class Artifact:
                 "disk is failing. Run the command again; the unit will be made anew."
             )
         return content
+
+
+def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
+    """Tables one below the other, None where there are none; a column of vectors is one block of memory.
+
+    Each table is let go of before the next one is asked for, so that vectors are in memory once.
+    """
+    blocks: list[pa.Table] = []
+    small: list[pa.Table] = []
+    vectors: dict[str, bytearray] = {}
+    first: pa.Table | None = None
+    for table in tables:
+        first = table.slice(0, 0) if first is None else first
+        pa.concat_tables([first, table.slice(0, 0)])  # Raises ArrowInvalid where the columns differ.
+        names = [field.name for field in table.schema if pa.types.is_fixed_size_list(field.type)]
+        for name in names:
+            held = vectors.setdefault(name, bytearray())
+            for chunk in table.column(name).chunks:
+                held += np.ascontiguousarray(chunk.flatten().to_numpy()).view(np.uint8).data
+        small.append(table.drop_columns(names))
+        if len(small) == JOINED_AT_ONCE:
+            blocks, small = [*blocks, pa.concat_tables(small).combine_chunks()], []
+    if first is None:
+        return None
+    whole = pa.concat_tables([*blocks, *small])
+    for place, field in enumerate(first.schema):
+        if field.name in vectors:
+            content = pa.py_buffer(vectors[field.name])
+            count = whole.num_rows * field.type.list_size
+            numbers = pa.Array.from_buffers(field.type.value_type, count, [None, content])
+            lists = pa.FixedSizeListArray.from_arrays(numbers, type=field.type)
+            whole = whole.add_column(place, field, lists)
+    return whole
 
 
 class Store:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -12,12 +14,13 @@ import torch
 from torch import Tensor
 
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.foundation.arrays import ROWS_AT_ONCE
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import HistoryWindows, history_windows, said_by
 from apportion.reward_model.learning.objective import Batch
 from apportion.reward_model.network.backbones import Backbone, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import embed_as_told, embedding_matrix, width_of_heads
+from apportion.reward_model.network.embed import embed_as_told, embedding_matrix, rows_of, width_of_heads
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.network.tokens import Encoded
 from apportion.reward_model.settings import RewardModelSettings, Scoring
@@ -37,6 +40,10 @@ class TurnInputs(Protocol):
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
 
+    def embed_all(self, model: RewardModel, count: int) -> Tensor:
+        """Those of all ``count`` turns; not to be written to."""
+        return self.embed(model, torch.arange(count))
+
 
 @dataclass(frozen=True)
 class EmbeddedTurns(TurnInputs):
@@ -47,6 +54,10 @@ class EmbeddedTurns(TurnInputs):
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
         return self.embeddings[positions]
+
+    def embed_all(self, model: RewardModel, count: int) -> Tensor:
+        """See `TurnInputs`."""
+        return self.embeddings
 
 
 @dataclass(frozen=True)
@@ -165,11 +176,13 @@ def _from_table(
     episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int, scoring: Scoring
 ) -> EncodedTurns:
     places = row_places(embeddings)
-    held = {key for key, _ in places}
-    windows = history_windows([e for e in episodes if e.key in held], history_turns)
+    windows = history_windows([e for e in episodes if e.key in places], history_turns)
     rows = [_place(places, key, turn) for key, turn in turn_keys(windows)]
-    matrix = embedding_matrix(embeddings)[np.array(rows, dtype=np.int64)]
-    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), width_of_heads(matrix, scoring))
+    matrix = rows_of(embedding_matrix(embeddings), rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Arrow's own memory, which nobody writes to.
+        turns = EmbeddedTurns(torch.from_numpy(matrix))
+    return EncodedTurns(windows, turns, width_of_heads(matrix, scoring))
 
 
 def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:
@@ -181,10 +194,19 @@ def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:
     ]
 
 
-def row_places(table: pa.Table) -> dict[tuple[EpisodeKey, int], int]:
-    """Where each (episode, turn) stands in a table with those columns."""
-    keys = zip(*(table.column(name).to_pylist() for name in EPISODE_KEY), strict=True)
-    return {pair: row for row, pair in enumerate(zip(keys, table.column("turn").to_pylist(), strict=True))}
+Places = Mapping["EpisodeKey", Mapping[int, int]]
+"""Episode, turn, and the row of a table that is about it."""
+
+
+def row_places(table: pa.Table) -> Places:
+    """Where each turn of each episode stands in a table with those columns."""
+    places: dict[EpisodeKey, dict[int, int]] = {}
+    rows = count()
+    for part in table.select([*EPISODE_KEY, "turn"]).to_batches(max_chunksize=ROWS_AT_ONCE):
+        *keys, turns = (column.to_pylist() for column in part.columns)
+        for key, turn, row in zip(zip(*keys, strict=True), turns, rows, strict=False):
+            places.setdefault(key, {})[turn] = row
+    return places
 
 
 def rows_of_split(windows: HistoryWindows, splits: pa.Table, name: str) -> list[int]:
@@ -207,10 +229,10 @@ def turn_values(windows: HistoryWindows, columns: Mapping[str, Iterable[float]],
     return pa.table({name: filled.get(name, empty) for name in REWARDS.arrow.names}, schema=REWARDS.arrow)
 
 
-def _place(places: Mapping[tuple[EpisodeKey, int], int], key: EpisodeKey, turn: int) -> int:
-    if (key, turn) not in places:
+def _place(places: Places, key: EpisodeKey, turn: int) -> int:
+    if turn not in places[key]:
         raise UnitError(
             f"session {key[0]}, turn {turn}: no embedding, and other turns of {key[2]} have one. "
             "Remove the run's output folder and start again, so that it is made anew."
         )
-    return places[key, turn]
+    return places[key][turn]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from apportion.reward_model.learning.advantage import add_advantage
 from apportion.reward_model.learning.calibration import level
 from apportion.reward_model.learning.dataset import (
     Dataset,
+    Places,
     read_turns,
     row_places,
     rows_of_split,
@@ -165,16 +166,15 @@ def _rewards_of_turns(windows: HistoryWindows, rewards: pa.Table) -> Tensor:
     """r_LI (N) float64, NaN in episodes that ``rewards`` does not hold."""
     places = row_places(rewards)
     values = rewards.column("reward").to_pylist()
-    held = {key for key, _ in places}
-    of_turns = [_reward(key, turn, places, values) if key in held else math.nan for key, turn in turn_keys(windows)]
+    of_turns = [_reward(key, turn, places, values) if key in places else math.nan for key, turn in turn_keys(windows)]
     return torch.tensor(of_turns, dtype=torch.float64)
 
 
 def _reward(
-    key: EpisodeKey, turn: int, places: Mapping[tuple[EpisodeKey, int], int], values: Sequence[float | None]
+    key: EpisodeKey, turn: int, places: Places, values: Sequence[float | None]
 ) -> float:
-    value = values[places[key, turn]] if (key, turn) in places else None
-    if (key, turn) not in places or not math.isfinite(value or 0.0):
+    value = values[places[key][turn]] if turn in places[key] else None
+    if turn not in places[key] or not math.isfinite(value or 0.0):
         raise UnitError(
             f"session {key[0]}, turn {turn}: reward {value}; each turn of {key[2]} needs a finite one, or a null where "
             "nothing is known of it. Make the rewards again with `apportion run --only decompose`."

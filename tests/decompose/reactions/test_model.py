@@ -226,10 +226,10 @@ def test_what_scores_settle_is_nothing_without_an_effect_and_nears_all_with_many
     found = []
     for count in (2, 20, 400):
         x = RIDGE_RNG.normal(size=(count, 3))
-        model = fit(x, x @ [1.0, -2.0, 0.5] + RIDGE_RNG.normal(size=count), x - x.mean(axis=0))
+        model = fit(x, x @ [1.0, -2.0, 0.5] + RIDGE_RNG.normal(size=count), [x - x.mean(axis=0)])
         found.append(float(model.settled[np.argmax(model.evidence)]))
     assert found[0] == 0 and found[2] > 0.95 and found == sorted(found)
-    noise = [np.exp(fit(x, RIDGE_RNG.normal(size=400), x).evidence).mean() for _ in range(9)]
+    noise = [np.exp(fit(x, RIDGE_RNG.normal(size=400), [x]).evidence).mean() for _ in range(9)]
     assert np.median(noise) < 1  # no effect is likelier
 
 
