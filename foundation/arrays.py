@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-ROWS_AT_ONCE = 1 << 14
+ROWS_AT_ONCE = 1 << 13
 """Rows of a table of turns that are computed on together, so that memory does not grow with a corpus."""
 Null = Literal["zero", "mean"]
 """What a number that is not there counts as: zero, or the mean of those of its group that are."""

@@ -55,8 +55,8 @@ class StateBaseline(nn.Module):
         says of left-out episodes, and the place, then go through a plain regression of differences within episodes, so
         that nothing of them is left in what is paid.
 
-        - ``contexts`` (float32 [shape=(N, 3 d)]): `apportion.reward_model.model.RewardModel.context`; of more turns where
-          ``taken`` (N) says which.
+        - ``contexts`` (float32 [shape=(N, 3 d)]): `apportion.reward_model.model.RewardModel.context`, or of more turns,
+          of which ``taken`` (N) are these.
         - ``places`` (N): How many of the target's turns came before. ``values`` (float64 [shape=(N,)]): The rewards.
         - ``offsets`` (S + 1): Episode i has the turns ``offsets[i]:offsets[i + 1]``.
         """
@@ -97,8 +97,8 @@ def turns_before(pair: Pair) -> int:
 
 
 def _features(contexts: Tensor, places: Sequence[int]) -> Tensor:
-    history, _, last = contexts.double().cpu().chunk(3, dim=1)
-    return torch.cat([history, last, of_place(places)], dim=1)
+    history, _, last = contexts.cpu().chunk(3, dim=1)
+    return torch.cat([history.double(), last.double(), of_place(places)], dim=1)
 
 
 @dataclass(frozen=True, eq=False)

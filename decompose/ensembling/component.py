@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, EpisodeKey
+from apportion.corpus.turn_rows import row_places
 from apportion.decompose.reactions.model import LinearWorth, ReactionModel
 from apportion.foundation.arrays import Floats, Null, filled
-from apportion.reward_model.learning.dataset import row_places
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from apportion.corpus.languages.names import is_foreign, understands
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, EpisodeKey, Session
+from apportion.corpus.turn_rows import Places, row_places
 from apportion.decompose.reactions.cues import CUES, cues
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
-from apportion.reward_model.learning.dataset import Places, row_places
 from apportion.reward_model.network.embed import embedding_matrix, rows_of
 
 

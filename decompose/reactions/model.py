@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.corpus.turn_rows import turn_table
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import ROWS_AT_ONCE, Floats, added
@@ -223,17 +224,9 @@ def judged_turns(method: str, seed: int, episodes: Sequence[Episode], values: Fl
     - ``values`` (float64 [shape=(N,)]): One a target turn, episode after episode; NaN, null in the table, where there
       is nothing to say.
     """
-    keys = [(*episode.key, turn) for episode in episodes for turn in episode.target_turns]
-    rows = [
-        {
-            **dict(zip((*EPISODE_KEY, "turn"), key, strict=True)),
-            "method": method,
-            "seed": seed,
-            "raw_reward": None if math.isnan(value) else value,
-        }
-        for key, value in zip(keys, values.tolist(), strict=True)
-    ]
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+    keys, turns = [episode.key for episode in episodes], [turn for episode in episodes for turn in episode.target_turns]
+    said = {"raw_reward": pa.array(values, from_pandas=True)}
+    return turn_table(keys, [len(episode.target_turns) for episode in episodes], turns, said, method, seed)
 
 
 def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:

@@ -101,7 +101,9 @@ def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
     small: list[pa.Table] = []
     vectors: dict[str, bytearray] = {}
     first: pa.Table | None = None
+    count = 0
     for table in tables:
+        count += len(table)
         first = table.slice(0, 0) if first is None else first
         pa.concat_tables([first, table.slice(0, 0)])  # Raises ArrowInvalid where the columns differ.
         names = [field.name for field in table.schema if pa.types.is_fixed_size_list(field.type)]
@@ -114,15 +116,16 @@ def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
             blocks, small = [*blocks, pa.concat_tables(small).combine_chunks()], []
     if first is None:
         return None
-    whole = pa.concat_tables([*blocks, *small])
-    for place, field in enumerate(first.schema):
+    others = pa.concat_tables([*blocks, *small])
+    columns = []
+    for field in first.schema:
         if field.name in vectors:
             content = pa.py_buffer(vectors[field.name])
-            count = whole.num_rows * field.type.list_size
-            numbers = pa.Array.from_buffers(field.type.value_type, count, [None, content])
-            lists = pa.FixedSizeListArray.from_arrays(numbers, type=field.type)
-            whole = whole.add_column(place, field, lists)
-    return whole
+            numbers = pa.Array.from_buffers(field.type.value_type, count * field.type.list_size, [None, content])
+            columns.append(pa.FixedSizeListArray.from_arrays(numbers, type=field.type))
+        else:
+            columns.append(others.column(field.name))
+    return pa.Table.from_arrays(columns, schema=first.schema)
 
 
 class Store:

@@ -211,10 +211,8 @@ def _ended(
         return [Outcome(stage, unit, "done") if unit in done else engine.give_up(stage, unit, cause) for unit in units]
 
 
-def _begun(
-    executor: Executor, config: Config, engine: Engine, given: Shard, shards: int
-) -> Future[list[Outcome]]:
-    """Give one shard away; one of finished work is gone through here, which costs no worker that has to read the corpus.
+def _begun(executor: Executor, config: Config, engine: Engine, given: Shard, shards: int) -> Future[list[Outcome]]:
+    """Give one shard away; one of finished work is gone through here, for which no worker has to read the corpus.
 
     Raises BrokenProcessPool also where the pool breaks while it starts one more process.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -13,8 +12,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS
-from apportion.foundation.arrays import ROWS_AT_ONCE
+from apportion.corpus.turn_rows import Places, row_places, turn_table
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import HistoryWindows, history_windows, said_by
 from apportion.reward_model.learning.objective import Batch
@@ -194,21 +192,6 @@ def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:
     ]
 
 
-Places = Mapping["EpisodeKey", Mapping[int, int]]
-"""Episode, turn, and the row of a table that is about it."""
-
-
-def row_places(table: pa.Table) -> Places:
-    """Where each turn of each episode stands in a table with those columns."""
-    places: dict[EpisodeKey, dict[int, int]] = {}
-    rows = count()
-    for part in table.select([*EPISODE_KEY, "turn"]).to_batches(max_chunksize=ROWS_AT_ONCE):
-        *keys, turns = (column.to_pylist() for column in part.columns)
-        for key, turn, row in zip(zip(*keys, strict=True), turns, rows, strict=False):
-            places.setdefault(key, {})[turn] = row
-    return places
-
-
 def rows_of_split(windows: HistoryWindows, splits: pa.Table, name: str) -> list[int]:
     """The episodes (places in ``windows``) whose session the split ``name`` holds."""
     pairs: Mapping[str, str] = dict(
@@ -219,14 +202,8 @@ def rows_of_split(windows: HistoryWindows, splits: pa.Table, name: str) -> list[
 
 def turn_values(windows: HistoryWindows, columns: Mapping[str, Iterable[float]], method: str, seed: int) -> pa.Table:
     """N values a column as a table of the REWARDS schema, in the order of ``windows``."""
-    keys = turn_keys(windows)
-    filled: dict[str, list[object]] = {name: [key[i] for key, _ in keys] for i, name in enumerate(EPISODE_KEY)}
-    filled["turn"] = [turn for _, turn in keys]
-    filled["method"] = [method] * len(keys)
-    filled["seed"] = [seed] * len(keys)
-    filled |= {name: [float(value) for value in values] for name, values in columns.items()}
-    empty = [None] * len(keys)
-    return pa.table({name: filled.get(name, empty) for name in REWARDS.arrow.names}, schema=REWARDS.arrow)
+    lengths, numbers = np.diff(windows.offsets).tolist(), {name: np.array([*of]) for name, of in columns.items()}
+    return turn_table(windows.keys, lengths, windows.turns, numbers, method, seed)
 
 
 def _place(places: Places, key: EpisodeKey, turn: int) -> int:

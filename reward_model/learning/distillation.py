@@ -16,6 +16,7 @@ from torch import Tensor
 
 from apportion.corpus.session import EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.corpus.turn_rows import Places, row_places
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
@@ -24,9 +25,7 @@ from apportion.reward_model.learning.advantage import add_advantage
 from apportion.reward_model.learning.calibration import level
 from apportion.reward_model.learning.dataset import (
     Dataset,
-    Places,
     read_turns,
-    row_places,
     rows_of_split,
     turn_keys,
     turn_values,
@@ -170,9 +169,7 @@ def _rewards_of_turns(windows: HistoryWindows, rewards: pa.Table) -> Tensor:
     return torch.tensor(of_turns, dtype=torch.float64)
 
 
-def _reward(
-    key: EpisodeKey, turn: int, places: Places, values: Sequence[float | None]
-) -> float:
+def _reward(key: EpisodeKey, turn: int, places: Places, values: Sequence[float | None]) -> float:
     value = values[places[key][turn]] if turn in places[key] else None
     if turn not in places[key] or not math.isfinite(value or 0.0):
         raise UnitError(
