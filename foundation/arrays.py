@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -24,6 +25,17 @@ def added(total: Floats, block: Floats) -> Floats:
     block[0] += total
     found: Floats = block.sum(axis=0)
     return found
+
+
+def mean_and_variance(blocks: Callable[[], Iterable[Floats]], rows: int) -> tuple[Floats, Floats]:
+    """Of each column of a table [shape=(rows, F)] that comes a block at a time, with the bits that numpy's have."""
+    total, squares = np.zeros(1), np.zeros(1)
+    for block in blocks():
+        total = added(total, block)
+    mean = total / rows
+    for block in blocks():
+        squares = added(squares, np.square(block - mean))
+    return mean, squares / rows
 
 
 def filled(values: Floats, group: NDArray[np.int64], null: Null) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from apportion.corpus.speaker_labels import TARGET
-from apportion.foundation.arrays import ROWS_AT_ONCE, Floats, added
+from apportion.foundation.arrays import ROWS_AT_ONCE, Floats, added, mean_and_variance
 from apportion.reward_model.history_windows import Pair, said_in
 
 PLACE = 3
@@ -115,13 +115,8 @@ class _Rows:
     def of(cls, contexts: Tensor, places: Sequence[int], taken: NDArray[np.int64]) -> _Rows:
         width = contexts.shape[1] // 3 * 2 + PLACE
         plain = cls(contexts, places, taken, np.zeros(width), np.ones(width))
-        total, squares = np.zeros(width), np.zeros(width)
-        for _, block in plain.blocks():
-            total = added(total, block)
-        mean = total / len(taken)
-        for _, block in replace(plain, mean=mean).blocks():
-            squares = added(squares, np.square(block))
-        scale = np.sqrt(squares / len(taken))
+        mean, variance = mean_and_variance(lambda: (block for _, block in plain.blocks()), len(taken))
+        scale = np.sqrt(variance)
         scale[scale < 1e-6] = np.finfo(np.float64).max  # A feature that never changes foretells nothing.
         return replace(plain, mean=mean, scale=scale)
 

@@ -257,7 +257,7 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
 
     means: list[list[Floats]] = [[] for _ in settings.recency_weights]
     for features, starts in dialogues():
-        places = FIRST + np.concatenate([turn_places(n) for n in np.diff(starts)])
+        places = FIRST + np.concatenate([turn_places(int(n)) for n in np.diff(starts)])
         for late, of in zip(settings.recency_weights, means, strict=True):
             of.append(pooled(features, places**late, starts))
     fitted = [fit(np.concatenate(of), scores, turns()) for of in means]

@@ -45,8 +45,8 @@ def run_slices(episodes: Sequence[Episode], rewards: pa.Table) -> Iterator[Error
     target = TargetTurns(ids, texts, nothing, word_vectors(texts), traits(shown), np.array(scores, np.float64))
     for method, of in sorted(of_method.items()):
         paid = (of.get(one.episode, {}).get(one.turn) for one in ids)
-        values = np.array([np.mean(seeds) if seeds else np.nan for seeds in paid], np.float64)
-        yield find_slices(replace(target, rewards=values), method)
+        means = np.array([np.mean(seeds) if seeds else np.nan for seeds in paid], np.float64)
+        yield find_slices(replace(target, rewards=means), method)
 
 
 def write_slices(found: Sequence[ErrorSlices], folder: Path) -> None:
