@@ -54,6 +54,7 @@ UNTRAINED = (
     '[run]\nworkers = 2\nlast_stage = "rewards"\n[decompose]\nmethod = "mix"\n[decompose.reaction]\n'
     'backbone = "{0}"\n[train_reward]\nbackbone = "{0}"\n[align]\nenabled = false\n'
 )
+RATED = ("-o", "low=1", "-o", "high=5")
 STAGES, FAR = 5, 100_000
 """The stages that do nothing, by which the runner's own cost is told; and the sessions that are drawn to."""
 
@@ -169,7 +170,7 @@ def measure(work: Path, sessions: int, turns: int) -> float:
     write_synthetic(chats, sessions, turns)
     told: dict[str, Any] = {"sessions": sessions, "turns": turns, "load": round(os.getloadavg()[0], 1)}
     with serving(OpenAIServer(answer=judged)) as server:
-        found = carried_out(config, "chat", chats, JUDGED.format(url=server.url), "-o", "low=1", "-o", "high=5")
+        found = carried_out(config, "chat", chats, JUDGED.format(url=server.url), *RATED)
         first = run_status(work / "run", work / "run" / "llm_cache.sqlite").stages
         again, _ = timed(["run", str(config)])
         whole, work_s = found["import_s"] + found["run_s"], {stage.stage: round(stage.seconds, 1) for stage in first}
@@ -181,34 +182,22 @@ def measure(work: Path, sessions: int, turns: int) -> float:
     return float(found["cpu_s"])
 
 
-def write_encoder(folder: Path) -> Path:
-    """A BERT of one layer and random weights, as wide as MiniLM."""
-    from transformers import BertConfig, BertModel
-
-    from tests.reward_model.tiny import SIZES, tokenizer
-
-    shape = {"hidden_size": 384, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 64}
-    BertModel(BertConfig(**shape, max_position_embeddings=160, **SIZES)).save_pretrained(folder)
-    tokenizer(segments=True).save_pretrained(folder)
-    return folder
-
-
 def measure_untrained(work: Path, sizes: list[int], turns: int) -> None:
     """Seconds and memory of every size, and of `FAR` sessions by the last two."""
+    from tests.reward_model.tiny import save_tiny
+
     found: list[dict[str, Any]] = []
-    encoder = UNTRAINED.format(write_encoder(work / "encoder"))
+    shape = {"hidden_size": 384, "num_hidden_layers": 1, "max_position_embeddings": 160}
+    chain = UNTRAINED.format(save_tiny(work / "encoder", **shape))
     for sessions in sizes:
-        folder = work / str(sessions)
-        folder.mkdir()
-        write_synthetic(folder / "chats.jsonl", sessions, turns)
-        before = round(os.getloadavg()[0], 1)
-        source = folder / "chats.jsonl"
-        found.append(carried_out(folder / "config.toml", "chat", source, encoder, "-o", "low=1", "-o", "high=5"))
-        tell("untrained", found[-1]["cpu_s"], "s of the processor", sessions=sessions, load=before, **found[-1])
-    if len(sizes) > 1:
-        share = (FAR - sizes[-1]) / (sizes[-1] - sizes[-2])
-        far = {name: round(last + share * (last - found[-2][name])) for name, last in found[-1].items()}
-        tell("untrained, drawn on", far["cpu_s"], "s of the processor", sessions=FAR, **far)
+        (work / str(sessions)).mkdir()
+        source, load = work / str(sessions) / "chats.jsonl", round(os.getloadavg()[0], 1)
+        write_synthetic(source, sessions, turns)
+        found.append(carried_out(source.with_name("config.toml"), "chat", source, chain, *RATED))
+        tell("untrained", found[-1]["cpu_s"], "s of the processor", sessions=sessions, load=load, **found[-1])
+    share = (FAR - sizes[-1]) / (sizes[-1] - sizes[-2]) if len(sizes) > 1 else 0.0
+    far = {name: round(last + share * (last - found[-2][name])) for name, last in found[-1].items() if share}
+    tell("untrained, drawn on", far.get("cpu_s", 0), "s of the processor", sessions=FAR, **far)
 
 
 def chain(folder: Path, source: Path, arguments: argparse.Namespace) -> None:
