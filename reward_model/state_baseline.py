@@ -67,7 +67,7 @@ class StateBaseline(nn.Module):
         rows = _Rows.of(contexts, places, np.arange(len(target)) if taken is None else taken)
         penalty, left_out = _best_penalty(rows, target, episode)
         (((weight, bias),),) = _ridges(rows, target, [np.ones(len(target), np.bool_)], (penalty,))
-        place = np.concatenate([block[:, -PLACE:] for _, block in rows.blocks()])
+        place = np.concatenate([block[:, -PLACE:].copy() for _, block in rows.blocks()])
         steps = less_their_mean(np.column_stack([left_out, place]), episode)
         goal = less_their_mean(target[:, None], episode)[:, 0]
         found = np.linalg.lstsq(steps, goal, rcond=1e-8)[0]

@@ -159,7 +159,8 @@ class Prior:
                 f"reaction model {self.card.name!r}: learnt on replies of {self.card.width} numbers each, these have "
                 f"{found}. {_SET_READING} {_shown(self.card.reading)}."
             )
-        read = np.flatnonzero(reactions.understood_by(self.card.languages))
+        understood = reactions.understood_by(self.card.languages)
+        read = np.arange(len(reactions.cues)) if understood.all() else np.flatnonzero(understood)
         parts = [read[start : start + ROWS_AT_ONCE] for start in range(0, len(read), ROWS_AT_ONCE)]
 
         def blocks() -> Iterator[Floats]:
