@@ -1,6 +1,6 @@
 """Whole runs over text: seconds by stage, memory of all processes, and what doubling costs.
 
-Run: python -m benchmarks.scale [SESSIONS ...] [--turns 160] [--work FOLDER]
+Run: python -m benchmarks.scale [SESSIONS ...] [--turns 160] [--work FOLDER] [--untrained]
      python -m benchmarks.scale ../shared/data/uss/SGD.txt.gz [--chats | --trained | --import-only]
 
 Numbers make SYNTHETIC sessions: chats of the demo's templates joined to --turns turns, the score their mean. From
@@ -8,6 +8,10 @@ Numbers make SYNTHETIC sessions: chats of the demo's templates joined to --turns
 and nothing is paid); then the same command again, `status`, and the runner's own milliseconds a session and stage (of
 five stages that write one small table: key, look-up, commit to the disk, record). Memory is the highest RSS of a
 process and of the command's processes together.
+
+--untrained is `mix` without a reward model, as far as the rewards and the report, read by an encoder of one layer and
+random weights as wide as MiniLM (to embed costs what the model costs); what more sessions take is drawn through the
+last two sizes.
 
 A file is run by the default chain without a policy, `mix` beside `sentiment` and `uniform`. --chats adds 300 chats of
 30 turns of ESConv's texts (../shared/data/esconv), three texts a reply and two a question, their scores drawn.
@@ -46,8 +50,13 @@ JUDGED = (
     '[run]\nworkers = 2\n[decompose]\nmethod = "mix"\ncompare = ["llm"]\n[decompose.llm]\nmodel = "stub"\n'
     'base_url = "{url}"\n[align]\nenabled = false\n'
 )
-STAGES = 5
-"""Of the stages that do nothing, by which the runner's own cost is told."""
+UNTRAINED = (
+    '[run]\nworkers = 2\nlast_stage = "rewards"\n[decompose]\nmethod = "mix"\n[decompose.reaction]\n'
+    'backbone = "{0}"\n[train_reward]\nbackbone = "{0}"\n[align]\nenabled = false\n'
+)
+RATED = ("-o", "low=1", "-o", "high=5")
+STAGES, FAR = 5, 100_000
+"""The stages that do nothing, by which the runner's own cost is told; and the sessions that are drawn to."""
 
 
 def write_chats(esconv: Path, out: Path, chats: int = 300, exchanges: int = 15) -> None:
@@ -140,12 +149,12 @@ def runner_ms(config: Path) -> tuple[float, float]:
 
 
 def carried_out(config: Path, kind: str, source: Path, chain: str, *options: str) -> dict[str, Any]:
-    """Import ``source`` and run ``chain`` on it: seconds, those of the processor, and the memory of the run."""
+    """Import ``source`` and run ``chain`` on it: seconds, and of both together those of the processor and memory."""
     corpus, run = config.with_name("corpus"), config.with_name("run")
     config.write_text(f'corpus = "{corpus}"\noutput = "{run}"\n{chain}')
-    import_s, _ = timed(["import", kind, str(source), str(corpus), *options])
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with memory() as peaks:
+        import_s, _ = timed(["import", kind, str(source), str(corpus), *options])
         run_s, peak_mib = timed(["run", str(config)])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -161,7 +170,7 @@ def measure(work: Path, sessions: int, turns: int) -> float:
     write_synthetic(chats, sessions, turns)
     told: dict[str, Any] = {"sessions": sessions, "turns": turns, "load": round(os.getloadavg()[0], 1)}
     with serving(OpenAIServer(answer=judged)) as server:
-        found = carried_out(config, "chat", chats, JUDGED.format(url=server.url), "-o", "low=1", "-o", "high=5")
+        found = carried_out(config, "chat", chats, JUDGED.format(url=server.url), *RATED)
         first = run_status(work / "run", work / "run" / "llm_cache.sqlite").stages
         again, _ = timed(["run", str(config)])
         whole, work_s = found["import_s"] + found["run_s"], {stage.stage: round(stage.seconds, 1) for stage in first}
@@ -171,6 +180,24 @@ def measure(work: Path, sessions: int, turns: int) -> float:
     own_ms, own_cpu_ms = runner_ms(config)
     tell("the runner's own", own_ms, "ms a session and stage", cpu_ms=round(own_cpu_ms, 2), **told)
     return float(found["cpu_s"])
+
+
+def measure_untrained(work: Path, sizes: list[int], turns: int) -> None:
+    """Seconds and memory of every size, and of `FAR` sessions by the last two."""
+    from tests.reward_model.tiny import save_tiny
+
+    found: list[dict[str, Any]] = []
+    shape = {"hidden_size": 384, "num_hidden_layers": 1, "max_position_embeddings": 160}
+    chain = UNTRAINED.format(save_tiny(work / "encoder", **shape))
+    for sessions in sizes:
+        (work / str(sessions)).mkdir()
+        source, load = work / str(sessions) / "chats.jsonl", round(os.getloadavg()[0], 1)
+        write_synthetic(source, sessions, turns)
+        found.append(carried_out(source.with_name("config.toml"), "chat", source, chain, *RATED))
+        tell("untrained", found[-1]["cpu_s"], "s of the processor", sessions=sessions, load=load, **found[-1])
+    share = (FAR - sizes[-1]) / (sizes[-1] - sizes[-2]) if len(sizes) > 1 else 0.0
+    far = {name: round(last + share * (last - found[-2][name])) for name, last in found[-1].items() if share}
+    tell("untrained, drawn on", far.get("cpu_s", 0), "s of the processor", sessions=FAR, **far)
 
 
 def chain(folder: Path, source: Path, arguments: argparse.Namespace) -> None:
@@ -190,13 +217,16 @@ if __name__ == "__main__":
     parser.add_argument("source", nargs="+", help="numbers of sessions, the smallest first, or a file of USS")
     parser.add_argument("--turns", type=int, default=160, help="turns of a synthetic session")
     parser.add_argument("--work", type=Path, help="an empty folder that is kept; default: a temporary one")
+    parser.add_argument("--untrained", action="store_true", help="`mix` alone, and no reward model")
     parser.add_argument("--chats", action="store_true", help="also 300 chats of 30 turns")
     parser.add_argument("--trained", action="store_true", help="rrd, and train the encoder too")
     parser.add_argument("--import-only", action="store_true", help="stop after the import")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = chosen.work or Path(temporary)
-        if chosen.source[0].isdigit():
+        if chosen.untrained:
+            measure_untrained(work, [int(size) for size in chosen.source], chosen.turns)
+        elif chosen.source[0].isdigit():
             sizes = [int(size) for size in chosen.source]
             took = [measure(work / str(size), size, chosen.turns) for size in sizes]
             for n in range(1, len(sizes)):

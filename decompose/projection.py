@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.corpus.turn_rows import Places, row_places
 from apportion.decompose.method import Attribution, Method, Raw, Scale, ScoreUnits
 from apportion.decompose.reply_parsing import LARGEST
 from apportion.foundation.arrays import Floats, filled
@@ -273,23 +275,20 @@ def _scales(table: _Table, totals: Floats, spread: float, scale: Scale, constrai
 
 def _ordered(judgements: pa.Table, episodes: Sequence[Episode], method: Method) -> _Table:
     _check_single(judgements)
-    keys = list(zip(*(judgements.column(name).to_pylist() for name in EPISODE_KEY), strict=True))
-    turns = judgements.column("turn").to_pylist()
-    values = judgements.column("raw_reward").to_pylist()
-    places = {(key, turn): row for row, (key, turn) in enumerate(zip(keys, turns, strict=True))}
-    if len(places) != len(turns):
+    places, values = row_places(judgements), judgements.column("raw_reward").to_pylist()
+    if sum(map(len, places.values())) != len(values):
         raise UnitError(
             "judgements name a turn of an episode twice. Make them again with `apportion run --only decompose`."
         )
-    present = set(keys)
-    held = tuple(episode for episode in episodes if episode.key in present)
-    _check_turns(held, keys, turns)
-    valued = {key for key, value in zip(keys, values, strict=True) if value is not None or method.scale.null == "zero"}
+    held = tuple(episode for episode in episodes if episode.key in places)
+    _check_turns(held, places)
+    zero = method.scale.null == "zero"
+    valued = {key for key, of in places.items() if zero or any(values[row] is not None for row in of.values())}
     judged = tuple(episode for episode in held if episode.key in valued)
-    rows = [places[episode.key, turn] for episode in judged for turn in episode.target_turns]
+    rows = [places[episode.key][turn] for episode in judged for turn in episode.target_turns]
     numbers = np.array([math.nan if values[row] is None else values[row] for row in rows], dtype=np.float64)
     missing = np.array([values[row] is None for row in rows], dtype=bool)
-    _check_finite(numbers, missing, [(keys[row], turns[row]) for row in rows])
+    _check_finite(numbers, missing, judged)
     counts = np.array([len(episode.target_turns) for episode in judged], dtype=np.int64)
     index = np.repeat(np.arange(len(judged), dtype=np.int64), counts)
     unjudged = tuple(episode.key for episode in held if episode.key not in valued)
@@ -305,26 +304,24 @@ def _check_single(judgements: pa.Table) -> None:
             raise ValueError(f"judgements of one {column} at a time are projected, not of {values}")
 
 
-def _check_turns(judged: Sequence[Episode], keys: Sequence[EpisodeKey], turns: Sequence[int]) -> None:
-    given: dict[EpisodeKey, set[int]] = {}
-    for key, turn in zip(keys, turns, strict=True):
-        given.setdefault(key, set()).add(turn)
+def _check_turns(judged: Sequence[Episode], given: Places) -> None:
     for episode in judged:
-        judged_turns = given.pop(episode.key)
-        wrong = sorted(judged_turns ^ set(episode.target_turns))
+        wrong = sorted(given[episode.key].keys() ^ set(episode.target_turns))
         if wrong:
             raise UnitError(
                 f"session {episode.session_id}: judgements and utterances of {episode.rating.target} differ at turns "
                 f"{wrong[:10]}. Make the judgements again with `apportion run --only decompose`."
             )
-    if given:
-        raise UnitError(f"judgements of an episode that the corpus does not have: {next(iter(given))}.")
+    known = {episode.key for episode in judged}
+    if unknown := next((key for key in given if key not in known), None):
+        raise UnitError(f"judgements of an episode that the corpus does not have: {unknown}.")
 
 
-def _check_finite(values: Floats, missing: NDArray[np.bool_], where: Sequence[tuple[EpisodeKey, int]]) -> None:
+def _check_finite(values: Floats, missing: NDArray[np.bool_], judged: Sequence[Episode]) -> None:
     bad = np.flatnonzero(~missing & ~(np.abs(values) <= LARGEST))
     if bad.size:
-        key, turn = where[int(bad[0])]
+        turns = ((episode.key, turn) for episode in judged for turn in episode.target_turns)
+        key, turn = next(islice(turns, int(bad[0]), None))
         raise UnitError(
             f"session {key[0]}, turn {turn}: judgement {values[bad[0]]}; allowed are numbers from {-LARGEST:g} to "
             f"{LARGEST:g}, or null."

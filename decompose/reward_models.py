@@ -9,6 +9,8 @@ from apportion.decompose.method import Method, ObjectiveMethod
 from apportion.decompose.methods import METHODS, find_method
 from apportion.foundation.errors import InputError
 
+GOLD_VERSION = 2
+"""Of what gold (`apportion.decompose.corpus_methods.gold`) learns: raised where the same sessions make other models."""
 SUFFIX = "-direct"
 """What the name of a directly trained reward model adds to that of its method."""
 

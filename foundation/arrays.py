@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+ROWS_AT_ONCE = 1 << 13
+"""Rows of a table of turns that are computed on together, so that memory does not grow with a corpus."""
 Null = Literal["zero", "mean"]
 """What a number that is not there counts as: zero, or the mean of those of its group that are."""
+
+
+def added(total: Floats, block: Floats) -> Floats:
+    """``total`` [shape=(F,)] and all rows of ``block`` [shape=(M, F)], which is changed, in this order.
+
+    So block by block the sum has the bits that it has of all rows at once.
+    """
+    if not len(block):
+        return total
+    block[0] += total
+    found: Floats = block.sum(axis=0)
+    return found
+
+
+def mean_and_variance(blocks: Callable[[], Iterable[Floats]], rows: int) -> tuple[Floats, Floats]:
+    """Of each column of a table [shape=(rows, F)] that comes a block at a time, with the bits that numpy's have."""
+    total, squares = np.zeros(1), np.zeros(1)
+    for block in blocks():
+        total = added(total, block)
+    mean = total / rows
+    for block in blocks():
+        squares = added(squares, np.square(block - mean))
+    return mean, squares / rows
 
 
 def filled(values: Floats, group: NDArray[np.int64], null: Null) -> Floats:

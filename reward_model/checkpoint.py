@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import problems
-from apportion.reward_model.config import RewardModelConfig, model_card
+from apportion.reward_model.config import CARD, RewardModelConfig, model_card
 
-CONFIG, WEIGHTS, CARD, BACKBONE_FOLDER = "config.json", "model.safetensors", "README.md", "backbone"
+CONFIG, WEIGHTS, BACKBONE_FOLDER = "config.json", "model.safetensors", "backbone"
 ADAPTER = ".lora_"
 """In the names that peft gives adapters."""
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")

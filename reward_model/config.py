@@ -11,6 +11,7 @@ from pydantic import Field
 from apportion.foundation.settings import Settings
 from apportion.reward_model.settings import RewardModelSettings, Scoring
 
+CARD = "README.md"
 READ_BESIDE = 768
 """Of MiniLM's embedding of a window: the mean of the history, and the reply."""
 

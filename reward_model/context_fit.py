@@ -22,6 +22,8 @@ LEAST_TURNS = 200
 """Training turns below which nothing is learnt."""
 NEAREST = 5
 """Dialogues whose mean is nearest count as of the same task."""
+DIALOGUES_AT_ONCE = 4096
+"""Held against all others together."""
 BOUNDS = (0.02, 0.05, 0.1, 0.2, 0.3)
 """Tried for the bound: the quantile of how near held-out replies are to their own histories, below which it costs."""
 COST = 0.2
@@ -94,9 +96,7 @@ class ContrastPairs:
         means = np.array([(contexts[of, :half] + contexts[of, half : 2 * half]).mean(axis=0) for of in kept])
         means = means - means.mean(axis=0)
         means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-        alike = means @ means.T
-        np.fill_diagonal(alike, -np.inf)
-        near = np.argsort(-alike, axis=1, kind="stable")[:, : min(NEAREST, len(kept) - 1)]
+        near = np.concatenate([_nearest(means, start) for start in range(0, len(kept), DIALOGUES_AT_ONCE)])
         draw = np.random.default_rng(seed)
         turns = np.concatenate(kept)
         home = np.repeat(np.arange(len(kept)), [len(of) for of in kept])
@@ -122,6 +122,14 @@ class ContrastPairs:
                 for home, own in zip(self.dialogue, self.turns, strict=True)
             ]
         )
+
+
+def _nearest(means: Floats, start: int) -> NDArray[np.int64]:
+    """The dialogues whose ``means`` [shape=(S, F)] are nearest to each of `DIALOGUES_AT_ONCE` from ``start`` on."""
+    some = means[start : start + DIALOGUES_AT_ONCE]
+    alike = some @ means.T
+    np.fill_diagonal(alike[:, start:], -np.inf)
+    return np.argsort(-alike, axis=1, kind="stable")[:, : min(NEAREST, len(means) - 1)]
 
 
 Case = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -22,6 +22,7 @@ from apportion.decompose.corpus_methods.fit import train_directly
 from apportion.decompose.corpus_methods.predicted_reaction import reaction_worth
 from apportion.decompose.corpus_methods.trained_network import TrainingConfig, TrainingData
 from apportion.decompose.reactions.extract import read_session
+from apportion.decompose.reward_models import GOLD_VERSION
 from apportion.foundation.files import digest, place_folder
 from apportion.foundation.model_hub.names import model_digest, model_folder
 from apportion.foundation.progress import silent
@@ -32,8 +33,6 @@ from apportion.reward_model.settings import MINILM, SMOLLM2, RewardModelSettings
 
 REACTIONS, SCORES = "predicted-reaction", "ircr"
 """What gold learns by: the replies that came, or, where those taught the proxy, the scores of whole sessions."""
-VERSION = 2
-"""Of what gold learns: raised where the same sessions make other models."""
 FEWEST = 40
 """Sessions of a half below which nothing is learned that a policy could be judged by."""
 HELD_OUT = 5
@@ -77,7 +76,7 @@ class GoldLesson:
         learns = [of.model_dump(mode="json") for of in (config.settings, config.model)]
         learnt = [asdict(session) for half in self.halves for session in half]
         read_by = model_digest(config.model.backbone)
-        return digest([VERSION, self.method, self.rating, config.seed, learns, read_by, learnt])
+        return digest([GOLD_VERSION, self.method, self.rating, config.seed, learns, read_by, learnt])
 
     def told(self) -> str:
         """What taught the two models, and how, for a reader."""

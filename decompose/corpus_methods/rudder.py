@@ -115,7 +115,7 @@ class _RecurrentHead(nn.Module):
 
 
 @dataclass(frozen=True)
-class DialogueTurns:
+class DialogueTurns(TurnInputs):
     """Turns that are read in their order, each dialogue from its first one on.
 
     ``turns`` are what a backbone gives, ``offsets`` (S + 1) int64 where the S dialogues begin among them.

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.session import Episode, EpisodeKey
+from apportion.corpus.turn_rows import row_places
 from apportion.decompose.reactions.model import LinearWorth, ReactionModel
 from apportion.foundation.arrays import Floats, Null, filled
-from apportion.reward_model.learning.dataset import row_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +55,10 @@ def turn_opinions(table: pa.Table, episodes: Sequence[Episode], null: Null | Non
     """
     places = row_places(table)
     values = [math.nan if value is None else float(value) for value in table.column("raw_reward").to_pylist()]
-    held = {key for key, _ in places}
     found = {
-        episode.key: np.array([values[places[episode.key, turn]] for turn in episode.target_turns])
+        episode.key: np.array([values[places[episode.key][turn]] for turn in episode.target_turns])
         for episode in episodes
-        if episode.key in held and episode.target_turns
+        if episode.key in places and episode.target_turns
     }
     if null is None:
         return found

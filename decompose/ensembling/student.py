@@ -121,12 +121,12 @@ def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]
     together = list(Counter(reactions.episodes[place].session_id for place, _ in taught).values())
     _check_enough(len({reactions.episodes[place].session_id for place, _ in taught}), lesson)
     centre, scale = standardising(reactions, np.repeat(trains, np.diff(offsets)))
-    features = standardised_features(reactions, centre, scale)
     rows = [offsets[place] + np.flatnonzero(np.isfinite(values)) for place, values in taught]
     targets = np.concatenate([values[np.isfinite(values)] for _, values in taught])
     within, sizes, bias = lesson.teacher.within, [len(of) for of in rows], float(targets.mean())
-    whole = features[np.concatenate(rows)]
-    x, y, means = _centred(whole, targets, sizes, within)
+    x = standardised_features(reactions, centre, scale, np.concatenate(rows))
+    mean = x.mean(axis=0)
+    y, means = _centred(x, targets, sizes, within)
     if np.ptp(y) <= 1e-9 * max(1.0, float(np.abs(targets).max())):
         raise UnitError(
             f"all {len(targets)} judgements of the sessions that train are alike{' within each' if within else ''}, so "
@@ -142,9 +142,9 @@ def learn_student(reactions: Reactions, lesson: Lesson, training: frozenset[str]
     for raters, own, missed in zip(episodes, _parts(x, of_session), _parts(errors, of_session), strict=True):
         others = weights - root.T @ (root @ (own.T @ missed))
         for place, level in raters:
-            turns = features[offsets[place] : offsets[place + 1]] - level
+            turns = standardised_features(reactions, centre, scale, slice(*offsets[place : place + 2])) - level
             left_out[reactions.episodes[place].key] = turns @ others + bias - intercept * missed.sum()
-    return Student(LinearWorth(centre, scale, whole.mean(axis=0), weights, bias), penalty, explained, left_out)
+    return Student(LinearWorth(centre, scale, mean, weights, bias), penalty, explained, left_out)
 
 
 def _check_enough(judged: int, lesson: Lesson) -> None:
@@ -160,11 +160,13 @@ def _check_enough(judged: int, lesson: Lesson) -> None:
         )
 
 
-def _centred(x: Floats, y: Floats, sizes: list[int], within: bool) -> tuple[Floats, Floats, list[Floats]]:
-    """Both less their means, of each session by itself (``within``) or of all, and the means of x by session."""
-    means = [(of if within else x).mean(axis=0) for of in _parts(x, sizes)]
-    levels = [(of if within else y).mean() for of in _parts(y, sizes)]
-    return x - np.repeat(means, sizes, axis=0), y - np.repeat(levels, sizes), means
+def _centred(x: Floats, y: Floats, sizes: list[int], within: bool) -> tuple[Floats, list[Floats]]:
+    """Take from x, in place, its means, of each session by itself (``within``) or of all; y less its own, and x's."""
+    means = [of.mean(axis=0) for of in _parts(x, sizes)] if within else [x.mean(axis=0)] * len(sizes)
+    levels = [of.mean() for of in _parts(y, sizes)] if within else [y.mean()] * len(sizes)
+    for of, its_mean in zip(_parts(x, sizes), means, strict=True):
+        of -= its_mean
+    return y - np.repeat(levels, sizes), means
 
 
 def _grouped(values: list[_T], sizes: list[int]) -> list[list[_T]]:

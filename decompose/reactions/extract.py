@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from apportion.corpus.languages.names import is_foreign, understands
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, EpisodeKey, Session
+from apportion.corpus.turn_rows import Places, row_places
 from apportion.decompose.reactions.cues import CUES, cues
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
-from apportion.reward_model.learning.dataset import row_places
+from apportion.reward_model.network.embed import embedding_matrix, rows_of
 
 
 def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:
@@ -51,7 +52,7 @@ class Reactions:
 
     - ``episodes`` (tuple of Episode, length S): In the order of their keys.
     - ``cues`` (float64 [shape=(N, C)])
-    - ``embeddings`` (float64 [shape=(N, d)])
+    - ``embeddings`` (float32, or float64 where they were computed on [shape=(N, d)])
     - ``replied`` (bool [shape=(N,)]): Whether the rater said anything afterwards.
     - ``behaviour`` (float64 [shape=(N, B)]): What the rater did meanwhile (`apportion.decompose.reactions.extract`);
       NaN where unmeasured, B = 0 without recordings.
@@ -59,9 +60,14 @@ class Reactions:
 
     episodes: tuple[Episode, ...]
     cues: Floats
-    embeddings: Floats
+    embeddings: NDArray[np.floating[Any]]
     replied: NDArray[np.bool_]
     behaviour: Floats
+
+    @property
+    def width(self) -> int:
+        """How many numbers a reaction has: d + C + B."""
+        return sum(of.shape[1] for of in (self.embeddings, self.cues, self.behaviour))
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
@@ -191,29 +197,20 @@ def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | N
     Raises UnitError: The table holds some turns of an episode and lacks others.
     """
     places = row_places(table)
-    held = {key for key, _ in places}
-    held_episodes = tuple(sorted((e for e in episodes if e.key in held and e.target_turns), key=lambda e: e.key))
+    held_episodes = tuple(sorted((e for e in episodes if e.key in places and e.target_turns), key=lambda e: e.key))
     rows = [_place(places, episode, turn) for episode in held_episodes for turn in episode.target_turns]
-    taken = table.take(pa.array(rows, pa.int64()))
-    replied = taken.column("replied").to_numpy(zero_copy_only=False).astype(np.bool_)
-    measured = behaviour(features, held_episodes)
-    return Reactions(held_episodes, _matrix(taken, "cues"), _matrix(taken, "embedding"), replied, measured)
+    cues, embeddings = (rows_of(embedding_matrix(table, name), rows) for name in ("cues", "embedding"))
+    replied = rows_of(table.column("replied").to_numpy().astype(np.bool_), rows)
+    return Reactions(held_episodes, cues, embeddings, replied, behaviour(features, held_episodes))
 
 
-def _place(places: Mapping[tuple[EpisodeKey, int], int], episode: Episode, turn: int) -> int:
-    if (episode.key, turn) not in places:
+def _place(places: Places, episode: Episode, turn: int) -> int:
+    if turn not in places[episode.key]:
         raise UnitError(
             f"session {episode.session_id}, turn {turn}: no reaction was read, and other turns of "
             f"{episode.rating.target} have one. Remove the run's output folder and start again."
         )
-    return places[episode.key, turn]
-
-
-def _matrix(table: pa.Table, column: str) -> Floats:
-    lists = table.column(column).combine_chunks()
-    numbers = lists.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
-    matrix: Floats = numbers.reshape(len(table), lists.type.list_size)
-    return matrix
+    return places[episode.key][turn]
 
 
 def _table(rows: Sequence[_Row], width: int) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from apportion.corpus.schema import EPISODE_KEY, HISTORY, REWARDS
+from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.corpus.turn_rows import turn_table
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.settings import ReactionSettings
-from apportion.foundation.arrays import Floats
+from apportion.foundation.arrays import ROWS_AT_ONCE, Floats, added
 from apportion.foundation.errors import UnitError
 
 PENALTIES = 10.0 ** np.arange(-2, 4.1, 0.5)
@@ -54,7 +55,7 @@ def pooled(features: Floats, pooling: Floats, offsets: Sequence[int]) -> Floats:
     return means
 
 
-def fit(features: Floats, scores: Floats, turns: Floats | None = None) -> PooledRidge:
+def fit(features: Floats, scores: Floats, turns: Iterable[Floats] = ()) -> PooledRidge:
     """Ridge regression of ``scores`` on pooled ``features``, its penalty the one of least leave-one-out error.
 
     min_w sum_s (R_s - b - w . x_s)^2 + penalty |w|^2 with a free intercept b. The leave-one-out error needs no second
@@ -65,8 +66,8 @@ def fit(features: Floats, scores: Floats, turns: Floats | None = None) -> Pooled
     - ``features`` (float64 [shape=(S, F)])
     - ``scores`` (float64 [shape=(S,)]): With fewer than three sessions, or scores or features that never vary, all
       weights are zero.
-    - ``turns`` (float64 [shape=(N, F)], optional): Those turns, less the mean of their dialogue; what is settled is 0
-      without them.
+    - ``turns`` (iterable of float64 [shape=(M, F)]): Those turns, less the mean of their dialogue, some at a time; what
+      is settled is 0 without them.
     """
     mean, centred = features.mean(axis=0), scores - scores.mean()
     left, singular, right = np.linalg.svd(features - mean, full_matrices=False)
@@ -78,8 +79,11 @@ def fit(features: Floats, scores: Floats, turns: Floats | None = None) -> Pooled
         return PooledRidge(np.zeros(features.shape[1]), mean, float("inf"), loss, others, nothing, 0 * PENALTIES)
     along = left.T @ centred
     best: tuple[float, float, Floats] | None = None
-    spread = np.zeros(len(power)) if turns is None else np.square(turns @ right.T).sum(axis=0)
-    spread = spread / max(1e-300, 0.0 if turns is None else float(np.square(turns).sum()))
+    spread, of_turns = np.zeros(len(power)), 0.0
+    for block in turns:
+        spread = added(spread, np.square(block @ right.T))
+        of_turns += float(np.square(block).sum())
+    spread = spread / max(1e-300, of_turns)
     evidence, settled, total = [], [], float(centred @ centred)
     for penalty in PENALTIES * scale:
         shrink = power / (power + penalty)
@@ -130,13 +134,15 @@ class LinearWorth:
 
     def values(self, reactions: Reactions) -> Floats:
         """The worth of every turn [shape=(N,)]; raises UnitError where turns have more or fewer numbers than taught."""
-        features = _features(reactions)
-        if features.shape[1] != len(self.centre):
+        if reactions.width != len(self.centre):
             raise UnitError(
-                f"reactions of {features.shape[1]} numbers a turn, and {len(self.centre)} taught what they are worth: "
+                f"reactions of {reactions.width} numbers a turn, and {len(self.centre)} taught what they are worth: "
                 "other measurements of recordings than there were. Leave `frozen` out, so that all is learnt anew."
             )
-        worth: Floats = (_standardised(features, self.centre, self.scale) - self.mean) @ self.weights
+        parts = [np.zeros(0)]
+        for features in _blocks(reactions, np.arange(len(reactions.cues))):
+            parts.append((_standardised(features, self.centre, self.scale) - self.mean) @ self.weights)
+        worth: Floats = np.concatenate(parts)
         return worth + self.bias if self.bias else worth
 
     def to_json(self) -> dict[str, Any]:
@@ -218,17 +224,9 @@ def judged_turns(method: str, seed: int, episodes: Sequence[Episode], values: Fl
     - ``values`` (float64 [shape=(N,)]): One a target turn, episode after episode; NaN, null in the table, where there
       is nothing to say.
     """
-    keys = [(*episode.key, turn) for episode in episodes for turn in episode.target_turns]
-    rows = [
-        {
-            **dict(zip((*EPISODE_KEY, "turn"), key, strict=True)),
-            "method": method,
-            "seed": seed,
-            "raw_reward": None if math.isnan(value) else value,
-        }
-        for key, value in zip(keys, values.tolist(), strict=True)
-    ]
-    return pa.Table.from_pylist(rows, schema=REWARDS.arrow)
+    keys, turns = [episode.key for episode in episodes], [turn for episode in episodes for turn in episode.target_turns]
+    said = {"raw_reward": pa.array(values, from_pandas=True)}
+    return turn_table(keys, [len(episode.target_turns) for episode in episodes], turns, said, method, seed)
 
 
 def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSettings) -> ReactionModel:
@@ -242,17 +240,27 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
     offsets = reactions.offsets
     rows = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in training])
     centre, scale = standardising(reactions, rows)
-    features = _standardised(_features(reactions)[rows], centre, scale)
-    starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in training)])
     scores = np.array([reactions.episodes[i].score for i in training], dtype=np.float64)
     _check(scores, [reactions.episodes[i] for i in training])
-    places = np.concatenate([turn_places(int(n)) for n in np.diff(starts)])
-    sizes = np.diff(starts)
-    turns = features - np.repeat(pooled(features, np.ones(len(features)), starts.tolist()), sizes, axis=0)
-    fitted = [
-        fit(pooled(features, (FIRST + places) ** late, starts.tolist()), scores, turns)
-        for late in settings.recency_weights
-    ]
+
+    def dialogues() -> Iterator[tuple[Floats, list[int]]]:
+        """The training turns, whole dialogues at a time, and where each of these begins and the last one ends."""
+        for some in _some(training, np.diff(offsets)):
+            turns = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in some])
+            starts = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in some)])
+            yield _standardised(_features(reactions, turns), centre, scale), starts.tolist()
+
+    def turns() -> Iterator[Floats]:
+        for features, starts in dialogues():
+            features -= np.repeat(pooled(features, np.ones(len(features)), starts), np.diff(starts), axis=0)
+            yield features
+
+    means: list[list[Floats]] = [[] for _ in settings.recency_weights]
+    for features, starts in dialogues():
+        places = FIRST + np.concatenate([turn_places(int(n)) for n in np.diff(starts)])
+        for late, of in zip(settings.recency_weights, means, strict=True):
+            of.append(pooled(features, places**late, starts))
+    fitted = [fit(np.concatenate(of), scores, turns()) for of in means]
     losses = tuple(model.loss for model in fitted)
     best = int(np.argmin(losses))
     left_out = {reactions.episodes[i].key: float(of) for i, of in zip(training, fitted[best].left_out, strict=True)}
@@ -265,26 +273,57 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
 
 
 def standardising(reactions: Reactions, rows: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Where each number of a reaction is centred and what it is divided by, as ``rows`` of the turns have them."""
-    features = _features(reactions)[rows]
-    centre = _means(features)
-    return centre, _scale(np.where(np.isnan(features), centre, features), reactions.embeddings.shape[1])
+    """Where each number of a reaction is centred and what it is divided by, as ``rows`` of the turns have them.
+
+    The centre is the mean of what is known, 0 where nothing is; a column that never varies becomes zero.
+    """
+    rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+    nothing = np.zeros(reactions.width)
+    known, total, mean, largest, squares = nothing.astype(np.int64), nothing, nothing, nothing, nothing
+    for features in _blocks(reactions, rows):
+        there = ~np.isnan(features)
+        known, total = known + there.sum(axis=0), added(total, np.where(there, features, 0.0))
+    centre = total / np.maximum(known, 1)
+    for features in _blocks(reactions, rows):
+        filled = np.where(np.isnan(features), centre, features)
+        largest, mean = np.maximum(largest, np.abs(filled).max(axis=0)), added(mean, filled)
+    for features in _blocks(reactions, rows):
+        filled = np.where(np.isnan(features), centre, features)
+        squares = added(squares, np.square(filled - mean / len(rows)))
+    sd = np.sqrt(squares / len(rows))
+    varies = sd > 1e-9 * np.maximum(1.0, largest)
+    share, width = np.full(reactions.width, CUE_SHARE), reactions.embeddings.shape[1]
+    share[:width] = EMBEDDING_SHARE / np.sqrt(width)
+    return centre, np.where(varies, np.where(varies, sd, 1.0) / share, np.inf)
 
 
-def standardised_features(reactions: Reactions, centre: Floats, scale: Floats) -> Floats:
-    """Embedding, cues and behaviour of every turn side by side, standardised [shape=(N, F)]."""
-    return _standardised(_features(reactions), centre, scale)
+def standardised_features(
+    reactions: Reactions, centre: Floats, scale: Floats, rows: NDArray[np.int64] | slice = slice(None)
+) -> Floats:
+    """Embedding, cues and behaviour of turns (all, or ``rows``) side by side, standardised [shape=(N, F)]."""
+    return _standardised(_features(reactions, rows), centre, scale)
 
 
-def _features(reactions: Reactions) -> Floats:
-    return np.concatenate([reactions.embeddings, reactions.cues, reactions.behaviour], axis=1)
+def _features(reactions: Reactions, rows: NDArray[np.int64] | slice) -> Floats:
+    return np.concatenate([reactions.embeddings[rows], reactions.cues[rows], reactions.behaviour[rows]], axis=1)
 
 
-def _means(features: Floats) -> Floats:
-    """The mean of what is known in each column; 0 where nothing is."""
-    known = ~np.isnan(features)
-    means: Floats = np.where(known, features, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return means
+def _blocks(reactions: Reactions, rows: NDArray[np.int64]) -> Iterator[Floats]:
+    """The numbers of some turns, a block [shape=(M, F)] at a time that is the caller's to change."""
+    return (_features(reactions, rows[at : at + ROWS_AT_ONCE]) for at in range(0, len(rows), ROWS_AT_ONCE))
+
+
+def _some(places: Sequence[int], turns: NDArray[np.int64]) -> Iterator[list[int]]:
+    """The ``places`` of dialogues that have ``turns``, as many at a time as there is room for, or one."""
+    some: list[int] = []
+    room = ROWS_AT_ONCE
+    for place in places:
+        if some and turns[place] > room:
+            yield some
+            some, room = [], ROWS_AT_ONCE
+        some.append(place)
+        room -= turns[place]
+    yield some
 
 
 def _standardised(features: Floats, centre: Floats, scale: Floats) -> Floats:
@@ -293,16 +332,6 @@ def _standardised(features: Floats, centre: Floats, scale: Floats) -> Floats:
     known -= centre  # In place: of a large corpus a copy is a gigabyte.
     known /= scale
     return known
-
-
-def _scale(features: Floats, width: int) -> Floats:
-    """What each column is divided by; a column that never varies becomes zero."""
-    sd = features.std(axis=0)
-    varies = sd > 1e-9 * np.maximum(1.0, np.abs(features).max(axis=0))
-    share = np.full(features.shape[1], CUE_SHARE)
-    share[:width] = EMBEDDING_SHARE / np.sqrt(width)
-    scale: Floats = np.where(varies, np.where(varies, sd, 1.0) / share, np.inf)
-    return scale
 
 
 def turn_places(turns: int) -> Floats:

@@ -7,7 +7,7 @@ licence; the same card lies beside it as JSON, for people.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from apportion.corpus.languages.names import codes
 from apportion.decompose.reactions.cues import CUES
-from apportion.foundation.arrays import Floats
+from apportion.foundation.arrays import ROWS_AT_ONCE, Floats, mean_and_variance
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_file, remembered_digest, write_atomically
@@ -159,22 +159,22 @@ class Prior:
                 f"reaction model {self.card.name!r}: learnt on replies of {self.card.width} numbers each, these have "
                 f"{found}. {_SET_READING} {_shown(self.card.reading)}."
             )
-        features = np.concatenate([reactions.embeddings, reactions.cues], axis=1)
         understood = reactions.understood_by(self.card.languages)
-        read = slice(None) if understood.all() else understood
-        worth: Floats = np.full(len(features), np.nan)
-        centre, scale = self._standard(features[read])
-        worth[read] = ((features[read] - centre) / scale) @ self.weights + self.bias
-        return worth
+        read = np.arange(len(reactions.cues)) if understood.all() else np.flatnonzero(understood)
+        parts = [read[start : start + ROWS_AT_ONCE] for start in range(0, len(read), ROWS_AT_ONCE)]
 
-    def _standard(self, features: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of each column [shape=(N, F) -> (F,), (F,)]."""
-        if not (self.card.adapts and len(features)):
-            return self.centre, self.scale
-        own = len(features) / (len(features) + STEADY)
-        centre = own * features.mean(axis=0) + (1 - own) * self.centre
-        scale = np.sqrt(own * features.var(axis=0) + (1 - own) * self.scale**2)
-        return centre, scale
+        def blocks() -> Iterator[Floats]:
+            return (np.concatenate([reactions.embeddings[of], reactions.cues[of]], axis=1) for of in parts)
+
+        centre, scale = self.centre, self.scale
+        if self.card.adapts and len(read):
+            mean, variance = mean_and_variance(blocks, len(read))
+            own = len(read) / (len(read) + STEADY)
+            centre, scale = own * mean + (1 - own) * centre, np.sqrt(own * variance + (1 - own) * scale**2)
+        worth: Floats = np.full(len(reactions.cues), np.nan)
+        for of, features in zip(parts, blocks(), strict=True):
+            worth[of] = ((features - centre) / scale) @ self.weights + self.bias
+        return worth
 
     def check_reading(self, reading: Mapping[str, Any], backbone: str) -> None:
         """Refuse a corpus whose replies are read otherwise than those that it was learnt from.

@@ -6,12 +6,13 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apportion.evaluation.error_slices.slices import words_of
-from apportion.foundation.arrays import Floats
+from apportion.foundation.arrays import ROWS_AT_ONCE, Floats
 
 WORDS, FEWEST_TURNS = 400, 5
 """The commonest words that turns are told apart by, and in how many turns one has to stand."""
@@ -22,6 +23,7 @@ LEARNED_FROM = 20_000
 FEWEST_A_CENTRE = 25
 MOST_CENTRES = 64
 ROUNDS = 30
+T = TypeVar("T", bound=np.generic)
 
 
 def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -77,8 +79,8 @@ class Space:
 
     def points(self, embeddings: NDArray[np.float32]) -> Floats:
         """Where the embeddings [shape=(N, d)] lie [shape=(N, k)]."""
-        placed: Floats = (_unit(embeddings) - self.mean) @ self.axes
-        return placed
+        parts = [(_unit(block) - self.mean) @ self.axes for block in _blocks(embeddings)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.axes.shape[1]))
 
     def nearest(self, points: Floats) -> NDArray[np.int64]:
         """The small cluster of each point [shape=(N,)]."""
@@ -109,16 +111,21 @@ def alike(groups: Sequence[frozenset[int]], labels: NDArray[np.int64], embedding
     ``groups`` [length G]. ``labels`` int64 [shape=(N,)]: the small cluster of each turn. ``embeddings`` float32
     [shape=(N, d)].
     """
-    unit = _unit(embeddings)
     count = np.bincount(labels).astype(np.float64)
-    sums = np.zeros((len(count), unit.shape[1]))
-    np.add.at(sums, labels, unit)
+    sums = np.zeros((len(count), embeddings.shape[1]))
+    for block, of in zip(_blocks(embeddings), _blocks(labels), strict=True):
+        np.add.at(sums, of, _unit(block))
     cosines = []
     for group in groups:
         members = [i for i in group if i < len(count)]
         n, vector = count[members].sum(), sums[members].sum(axis=0)
         cosines.append((float(vector @ vector) - n) / (n * (n - 1)) if n > 1 else 1.0)
     return np.array(cosines, np.float64)
+
+
+def _blocks(rows: NDArray[T]) -> list[NDArray[T]]:
+    """A table of turns, `ROWS_AT_ONCE` of them at a time."""
+    return [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
 
 
 def _unit(embeddings: NDArray[np.float32]) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -149,7 +150,7 @@ def words_of(text: str) -> frozenset[str]:
     >>> sorted(words_of("Sorry, I can't find 2 rooms. SORRY!"))
     ["can't", 'find', 'i', 'rooms', 'sorry']
     """
-    return frozenset(WORD.findall(text.lower().replace("’", "'")))
+    return frozenset(map(sys.intern, WORD.findall(text.lower().replace("’", "'"))))
 
 
 def distinctive_words(

@@ -16,7 +16,7 @@ from apportion.foundation.arrays import Floats
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TurnId:
     """Where a turn is: the episode and the number of the turn."""
 
@@ -73,6 +73,8 @@ class TargetTurns:
 
     def only(self, mask: Mask) -> TargetTurns:
         """The turns of ``mask`` [shape=(N,)]."""
+        if mask.all():
+            return self
         places = np.flatnonzero(mask).tolist()
         return TargetTurns(
             [self.ids[i] for i in places],

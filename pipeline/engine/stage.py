@@ -98,10 +98,9 @@ class Inputs:
 
     def table(self, stage: str, name: str) -> pa.Table | None:
         """The tables ``name`` of all needed units of ``stage``, one below the other; None where there are none."""
-        import pyarrow as pa
+        from apportion.pipeline.engine.store import joined
 
-        tables = [artifact.table(name) for artifact in self.artifacts(stage) if artifact.has(f"{name}.parquet")]
-        return pa.concat_tables(tables) if tables else None
+        return joined(artifact.table(name) for artifact in self.artifacts(stage) if artifact.has(f"{name}.parquet"))
 
     def required(self, stage: str, name: str) -> pa.Table:
         """The same where the unit cannot do without; raises UnitError where there are none."""

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -36,6 +37,8 @@ from apportion.foundation.files import (
 )
 
 MANIFEST = "manifest.json"
+JOINED_AT_ONCE = 512
+"""Tables that become one block: of a hundred thousand small ones the bookkeeping would outweigh the content."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,42 @@ class Artifact:
                 "disk is failing. Run the command again; the unit will be made anew."
             )
         return content
+
+
+def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
+    """Tables one below the other, None where there are none; a column of vectors is one block of memory.
+
+    Each table is let go of before the next one is asked for, so that vectors are in memory once.
+    """
+    blocks: list[pa.Table] = []
+    small: list[pa.Table] = []
+    vectors: dict[str, bytearray] = {}
+    first: pa.Table | None = None
+    count = 0
+    for table in tables:
+        count += len(table)
+        first = table.slice(0, 0) if first is None else first
+        pa.concat_tables([first, table.slice(0, 0)])  # Raises ArrowInvalid where the columns differ.
+        names = [field.name for field in table.schema if pa.types.is_fixed_size_list(field.type)]
+        for name in names:
+            held = vectors.setdefault(name, bytearray())
+            for chunk in table.column(name).chunks:
+                held += np.ascontiguousarray(chunk.flatten().to_numpy()).view(np.uint8).data
+        small.append(table.drop_columns(names))
+        if len(small) == JOINED_AT_ONCE:
+            blocks, small = [*blocks, pa.concat_tables(small).combine_chunks()], []
+    if first is None:
+        return None
+    others = pa.concat_tables([*blocks, *small])
+    columns = []
+    for field in first.schema:
+        if field.name in vectors:
+            content = pa.py_buffer(vectors[field.name])
+            numbers = pa.Array.from_buffers(field.type.value_type, count * field.type.list_size, [None, content])
+            columns.append(pa.FixedSizeListArray.from_arrays(numbers, type=field.type))
+        else:
+            columns.append(others.column(field.name))
+    return pa.Table.from_arrays(columns, schema=first.schema)
 
 
 class Store:

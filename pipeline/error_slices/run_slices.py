@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from apportion.corpus.schema import EPISODE_KEY
-from apportion.corpus.session import Episode
+from apportion.corpus.session import Episode, EpisodeKey
 from apportion.evaluation.error_slices.clusters import word_vectors
 from apportion.evaluation.error_slices.find import find_slices
 from apportion.evaluation.error_slices.result import ErrorSlices, markdown
 from apportion.evaluation.error_slices.turns import TargetTurns, TurnId
+from apportion.foundation.arrays import ROWS_AT_ONCE
 from apportion.pipeline.error_slices.turn_attributes import traits
 from apportion.pipeline.results.run_folder import SLICES, session_file_name
 
@@ -29,20 +30,23 @@ def run_slices(episodes: Sequence[Episode], rewards: pa.Table) -> Iterator[Error
     A turn of which a method said nothing, such as the last one where nobody replied, has a reward that the projection
     filled in: it is no turn of a kind.
     """
-    of_method: dict[str, dict[TurnId, list[float]]] = {}
-    for *key, turn, method, reward, said in zip(*(rewards.column(name).to_pylist() for name in COLUMNS), strict=True):
-        known = of_method.setdefault(method, {}).setdefault(TurnId((key[0], key[1], key[2], key[3]), turn), [])
-        known += [] if reward is None or said is None else [reward]
-    rewarded = {one.episode for of in of_method.values() for one in of}
+    of_method: dict[str, dict[EpisodeKey, dict[int, list[float]]]] = {}
+    for part in rewards.select(COLUMNS).to_batches(max_chunksize=ROWS_AT_ONCE):
+        *keys, turns, methods, given, said = (column.to_pylist() for column in part.columns)
+        for key, turn, method, *values in zip(zip(*keys, strict=True), turns, methods, given, said, strict=True):
+            known = of_method.setdefault(method, {}).setdefault(key, {}).setdefault(turn, [])
+            known += [] if None in values else values[:1]
+    rewarded = {key for of in of_method.values() for key in of}
     shown = [episode for episode in episodes if episode.key in rewarded and episode.target_turns]
-    ids = [TurnId(episode.key, turn) for episode in shown for turn in episode.target_turns]
+    ids = [TurnId(key, turn) for episode in shown for key in [episode.key] for turn in episode.target_turns]
     texts = [episode.turns[position].text for episode in shown for position in episode.target_positions]
     scores = [episode.score if episode.is_rated else np.nan for episode in shown for _ in episode.target_turns]
     nothing = np.full(len(ids), np.nan)
-    turns = TargetTurns(ids, texts, nothing, word_vectors(texts), traits(shown), np.array(scores, np.float64))
+    target = TargetTurns(ids, texts, nothing, word_vectors(texts), traits(shown), np.array(scores, np.float64))
     for method, of in sorted(of_method.items()):
-        values = np.array([np.mean(of[one]) if of.get(one) else np.nan for one in ids], np.float64)
-        yield find_slices(replace(turns, rewards=values), method)
+        paid = (of.get(one.episode, {}).get(one.turn) for one in ids)
+        means = np.array([np.mean(seeds) if seeds else np.nan for seeds in paid], np.float64)
+        yield find_slices(replace(target, rewards=means), method)
 
 
 def write_slices(found: Sequence[ErrorSlices], folder: Path) -> None:

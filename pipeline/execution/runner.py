@@ -167,7 +167,7 @@ def _drive(config: Config, engine: Engine, names: list[str], executor: Executor,
                 left[name] = len(parts)
             while backlog and (cluster is None or len(running) < max(1, cluster.workers)):
                 name, index, units = backlog.popleft()
-                running[_submit(executor, config, name, index, shards)] = (name, index, units)
+                running[_begun(executor, config, engine, (name, index, units), shards)] = (name, index, units)
             # An empty stage may have freed the next one without anything running.
             if not running:
                 continue
@@ -211,8 +211,16 @@ def _ended(
         return [Outcome(stage, unit, "done") if unit in done else engine.give_up(stage, unit, cause) for unit in units]
 
 
-def _submit(executor: Executor, config: Config, stage: str, shard: int, shards: int) -> Future[list[Outcome]]:
-    """Give one shard away; BrokenProcessPool also where the pool breaks while it starts one more process."""
+def _begun(executor: Executor, config: Config, engine: Engine, given: Shard, shards: int) -> Future[list[Outcome]]:
+    """Give one shard away; one of finished work is gone through here, for which no worker has to read the corpus.
+
+    Raises BrokenProcessPool also where the pool breaks while it starts one more process.
+    """
+    stage, shard, units = given
+    if all(engine.artifact(stage, unit) is not None for unit in units):
+        gone_through: Future[list[Outcome]] = Future()
+        gone_through.set_result(run_units(config, stage, shard, shards, lambda *told: None))
+        return gone_through
     try:
         return executor.submit(run_shard_in_worker, config, stage, shard, shards)
     except (OSError, ValueError) as error:

@@ -37,7 +37,7 @@ from apportion.pipeline.results.run_folder import (
     remember_corpus,
     session_file_name,
 )
-from apportion.reward_model.checkpoint import CARD
+from apportion.reward_model.config import CARD
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
 TABLES = (

@@ -13,7 +13,7 @@ from apportion.corpus.session import Episode, Session
 from apportion.corpus.targets import answered_episodes, credited
 from apportion.decompose.method import ObjectiveMethod, PredictedReaction
 from apportion.decompose.methods import METHODS
-from apportion.decompose.reward_models import SUFFIX, taught_by
+from apportion.decompose.reward_models import GOLD_VERSION, SUFFIX, taught_by
 from apportion.decompose.settings_key import settings_identity
 from apportion.evaluation.methods.controls import ControlVerdict, beats_controls
 from apportion.foundation.errors import InputError, UnitError, errors_called
@@ -152,11 +152,9 @@ def _gold_identity(config: Config) -> dict[str, Any]:
     """What gold depends on beside the sessions and the reward."""
     if not config.align.asks_gold:
         return {}
-    from apportion.decompose.corpus_methods.gold import VERSION
-
     reads = model_digest(SMOLLM2) if model_folder(SMOLLM2).is_dir() else None
     learns = settings_identity(METHODS["predicted-reaction"], config.decompose)
-    return {"gold": {"version": VERSION, "learns": learns, "target": config.decompose.target, "smollm2": reads}}
+    return {"gold": {"version": GOLD_VERSION, "learns": learns, "target": config.decompose.target, "smollm2": reads}}
 
 
 def _against(job: Job) -> Mapping[str, Any]:

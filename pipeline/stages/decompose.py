@@ -240,10 +240,10 @@ def _check_fitting(before: BeforeRun) -> Iterator[str]:
 
 def _check_priors(before: BeforeRun) -> None:
     """Raise InputError where what was learnt elsewhere cannot be used."""
-    from apportion.decompose.reactions.transfer import prior_for
-
     for method in {method_of(unit) for unit in before.units}:
         if isinstance(method, PretrainedReactions):
+            from apportion.decompose.reactions.transfer import prior_for
+
             prior_for(before.config.decompose.section_of(method))
 
 

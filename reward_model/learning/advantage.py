@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from apportion.corpus.session import Episode
-from apportion.foundation.arrays import Floats
+from apportion.foundation.arrays import ROWS_AT_ONCE, Floats
 from apportion.reward_model.context_fit import (
     ContextFit,
     ContrastPairs,
@@ -56,16 +56,17 @@ def _add_advantage(
 ) -> dict[str, float]:
     learnt, held = (turns_of_sessions(turns.windows, of) for of in rows)
     taken, offsets = np.concatenate([*learnt, *held]), np.cumsum([0, *map(len, (*learnt, *held))]).tolist()
-    contexts, places = turns.contexts[taken], [turns.places[i] for i in taken]
-    model.baseline = StateBaseline.fit(contexts, places, values[taken], offsets)
+    places = [turns.places[i] for i in taken]
+    model.baseline = StateBaseline.fit(turns.contexts, places, values[taken], offsets, taken)
     fit = fit_context(turns.contexts, learnt, held, seed)
     if fit is None:
         return {}
     shares = set_weight(fit, turns, ContrastPairs.of(turns.contexts.numpy(), held, seed), seed)
     model.context_fit = fit
     with torch.inference_mode():  # How well a reply fits hangs on the state, too.
-        paid = values[taken] + fit(contexts).double().numpy()
-    model.baseline = StateBaseline.fit(contexts, places, paid, offsets)
+        some = np.split(taken, range(ROWS_AT_ONCE, len(taken), ROWS_AT_ONCE))
+        paid = values[taken] + np.concatenate([fit(turns.contexts[of]).double().numpy() for of in some])
+    model.baseline = StateBaseline.fit(turns.contexts, places, paid, offsets, taken)
     return {name: 100 * share for name, share in zip(FIGURES, shares, strict=True) if not math.isnan(share)}
 
 
@@ -134,7 +135,7 @@ class _AllTurns(Turns):
         stands = [(episode, position) for episode in ordered for position in episode.target_positions]
         read = training.data.inputs.embed
         if model.has_context:
-            contexts = read(model, torch.arange(len(stands)))[:, -CONTEXT:]
+            contexts = training.data.inputs.embed_all(model, len(stands))[:, -CONTEXT:]
         else:
             contexts = model.context(history_windows(ordered, model.config.history_turns).pairs)
         return cls(model, windows.places, contexts, lambda i: model.window(*stands[i]), windows, partial(read, model))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -11,13 +12,13 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from apportion.corpus.schema import EPISODE_KEY, REWARDS
+from apportion.corpus.turn_rows import Places, row_places, turn_table
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import HistoryWindows, history_windows, said_by
 from apportion.reward_model.learning.objective import Batch
 from apportion.reward_model.network.backbones import Backbone, frozen_backbone, load_backbone
 from apportion.reward_model.network.dialogue import EncodedDialogue
-from apportion.reward_model.network.embed import embed_as_told, embedding_matrix, width_of_heads
+from apportion.reward_model.network.embed import embed_as_told, embedding_matrix, rows_of, width_of_heads
 from apportion.reward_model.network.preflight import check_device
 from apportion.reward_model.network.tokens import Encoded
 from apportion.reward_model.settings import RewardModelSettings, Scoring
@@ -37,6 +38,10 @@ class TurnInputs(Protocol):
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
 
+    def embed_all(self, model: RewardModel, count: int) -> Tensor:
+        """Those of all ``count`` turns; not to be written to."""
+        return self.embed(model, torch.arange(count))
+
 
 @dataclass(frozen=True)
 class EmbeddedTurns(TurnInputs):
@@ -47,6 +52,10 @@ class EmbeddedTurns(TurnInputs):
     def embed(self, model: RewardModel, positions: Tensor) -> Tensor:
         """Their embeddings (K, d) float32."""
         return self.embeddings[positions]
+
+    def embed_all(self, model: RewardModel, count: int) -> Tensor:
+        """See `TurnInputs`."""
+        return self.embeddings
 
 
 @dataclass(frozen=True)
@@ -165,11 +174,13 @@ def _from_table(
     episodes: Sequence[Episode], embeddings: pa.Table, history_turns: int, scoring: Scoring
 ) -> EncodedTurns:
     places = row_places(embeddings)
-    held = {key for key, _ in places}
-    windows = history_windows([e for e in episodes if e.key in held], history_turns)
+    windows = history_windows([e for e in episodes if e.key in places], history_turns)
     rows = [_place(places, key, turn) for key, turn in turn_keys(windows)]
-    matrix = embedding_matrix(embeddings)[np.array(rows, dtype=np.int64)]
-    return EncodedTurns(windows, EmbeddedTurns(torch.from_numpy(matrix)), width_of_heads(matrix, scoring))
+    matrix = rows_of(embedding_matrix(embeddings), rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Arrow's own memory, which nobody writes to.
+        turns = EmbeddedTurns(torch.from_numpy(matrix))
+    return EncodedTurns(windows, turns, width_of_heads(matrix, scoring))
 
 
 def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:
@@ -179,12 +190,6 @@ def turn_keys(windows: HistoryWindows) -> list[tuple[EpisodeKey, int]]:
         for key, start, end in zip(windows.keys, windows.offsets, windows.offsets[1:], strict=False)
         for turn in windows.turns[start:end]
     ]
-
-
-def row_places(table: pa.Table) -> dict[tuple[EpisodeKey, int], int]:
-    """Where each (episode, turn) stands in a table with those columns."""
-    keys = zip(*(table.column(name).to_pylist() for name in EPISODE_KEY), strict=True)
-    return {pair: row for row, pair in enumerate(zip(keys, table.column("turn").to_pylist(), strict=True))}
 
 
 def rows_of_split(windows: HistoryWindows, splits: pa.Table, name: str) -> list[int]:
@@ -197,20 +202,14 @@ def rows_of_split(windows: HistoryWindows, splits: pa.Table, name: str) -> list[
 
 def turn_values(windows: HistoryWindows, columns: Mapping[str, Iterable[float]], method: str, seed: int) -> pa.Table:
     """N values a column as a table of the REWARDS schema, in the order of ``windows``."""
-    keys = turn_keys(windows)
-    filled: dict[str, list[object]] = {name: [key[i] for key, _ in keys] for i, name in enumerate(EPISODE_KEY)}
-    filled["turn"] = [turn for _, turn in keys]
-    filled["method"] = [method] * len(keys)
-    filled["seed"] = [seed] * len(keys)
-    filled |= {name: [float(value) for value in values] for name, values in columns.items()}
-    empty = [None] * len(keys)
-    return pa.table({name: filled.get(name, empty) for name in REWARDS.arrow.names}, schema=REWARDS.arrow)
+    lengths, numbers = np.diff(windows.offsets).tolist(), {name: np.array([*of]) for name, of in columns.items()}
+    return turn_table(windows.keys, lengths, windows.turns, numbers, method, seed)
 
 
-def _place(places: Mapping[tuple[EpisodeKey, int], int], key: EpisodeKey, turn: int) -> int:
-    if (key, turn) not in places:
+def _place(places: Places, key: EpisodeKey, turn: int) -> int:
+    if turn not in places[key]:
         raise UnitError(
             f"session {key[0]}, turn {turn}: no embedding, and other turns of {key[2]} have one. "
             "Remove the run's output folder and start again, so that it is made anew."
         )
-    return places[key, turn]
+    return places[key][turn]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from apportion.corpus.session import EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
+from apportion.corpus.turn_rows import Places, row_places
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
@@ -25,7 +26,6 @@ from apportion.reward_model.learning.calibration import level
 from apportion.reward_model.learning.dataset import (
     Dataset,
     read_turns,
-    row_places,
     rows_of_split,
     turn_keys,
     turn_values,
@@ -165,16 +165,13 @@ def _rewards_of_turns(windows: HistoryWindows, rewards: pa.Table) -> Tensor:
     """r_LI (N) float64, NaN in episodes that ``rewards`` does not hold."""
     places = row_places(rewards)
     values = rewards.column("reward").to_pylist()
-    held = {key for key, _ in places}
-    of_turns = [_reward(key, turn, places, values) if key in held else math.nan for key, turn in turn_keys(windows)]
+    of_turns = [_reward(key, turn, places, values) if key in places else math.nan for key, turn in turn_keys(windows)]
     return torch.tensor(of_turns, dtype=torch.float64)
 
 
-def _reward(
-    key: EpisodeKey, turn: int, places: Mapping[tuple[EpisodeKey, int], int], values: Sequence[float | None]
-) -> float:
-    value = values[places[key, turn]] if (key, turn) in places else None
-    if (key, turn) not in places or not math.isfinite(value or 0.0):
+def _reward(key: EpisodeKey, turn: int, places: Places, values: Sequence[float | None]) -> float:
+    value = values[places[key][turn]] if turn in places[key] else None
+    if turn not in places[key] or not math.isfinite(value or 0.0):
         raise UnitError(
             f"session {key[0]}, turn {turn}: reward {value}; each turn of {key[2]} needs a finite one, or a null where "
             "nothing is known of it. Make the rewards again with `apportion run --only decompose`."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -157,8 +157,15 @@ def _lists(vectors: Embeddings) -> pa.FixedSizeListArray:
     return pa.FixedSizeListArray.from_arrays(values, vectors.shape[1])
 
 
-def embedding_matrix(table: pa.Table) -> Embeddings:
-    """The column ``embedding`` [shape=(N, d)]."""
-    lists = table.column("embedding").combine_chunks()
-    matrix: Embeddings = lists.flatten().to_numpy(zero_copy_only=False).reshape(len(table), lists.type.list_size)
+def embedding_matrix(table: pa.Table, name: str = "embedding") -> NDArray[Any]:
+    """The column ``name`` of lists [shape=(N, d)]; not a copy where it is one block, and not to be written to."""
+    column = table.column(name)
+    lists = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    matrix: NDArray[Any] = lists.flatten().to_numpy(zero_copy_only=False).reshape(len(table), lists.type.list_size)
     return matrix
+
+
+def rows_of(matrix: NDArray[Any], rows: Sequence[int]) -> NDArray[Any]:
+    """``matrix[rows]``; itself, not a copy, where that is all of it as it stands."""
+    taken = np.asarray(rows, dtype=np.int64)
+    return matrix if np.array_equal(taken, np.arange(len(matrix))) else matrix[taken]

@@ -40,6 +40,13 @@ def cases(pairs: ContrastPairs, paid: torch.Tensor) -> tuple[Replies, list[Repli
     return own, wrong
 
 
+def test_the_nearest_dialogues_are_found_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    contexts, rows = planted(20)
+    whole = ContrastPairs.of(contexts.numpy(), rows, 0)
+    monkeypatch.setattr("apportion.reward_model.context_fit.DIALOGUES_AT_ONCE", 6)
+    np.testing.assert_array_equal(ContrastPairs.of(contexts.numpy(), rows, 0).same_task, whole.same_task)
+
+
 def test_a_reply_is_paid_more_in_its_own_context_and_no_more_than_nothing() -> None:
     contexts, rows = planted(300)
     fit = fit_context(contexts, rows[:240], rows[240:], 0)

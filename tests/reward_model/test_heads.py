@@ -104,6 +104,17 @@ def test_what_a_policy_is_paid_does_not_hang_on_the_place(seed: int, noise: floa
     assert noise == 0 or (after < before / 3).all()
 
 
+def test_a_baseline_of_many_turns_is_fitted_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    contexts, taken = torch.from_numpy(rng.normal(size=(90, 24)).astype(np.float32)), rng.permutation(90)[:60]
+    places, values, offsets = list(range(6)) * 10, rng.normal(size=60), list(range(0, 61, 6))
+    whole = StateBaseline.fit(contexts[taken], places, values, offsets)
+    monkeypatch.setattr("apportion.reward_model.state_baseline.ROWS_AT_ONCE", 7)
+    parts = StateBaseline.fit(contexts, places, values, offsets, taken)
+    assert torch.equal(parts.mean, whole.mean) and torch.equal(parts.scale, whole.scale)
+    torch.testing.assert_close(parts.weight, whole.weight)
+
+
 @pytest.mark.parametrize(("values", "episodes"), [([], []), ([2.0], [1]), ([1.0, 1.0, 1.0], [1, 2])])
 def test_of_little_the_baseline_is_the_mean(values: list[float], episodes: list[int]) -> None:
     places = [place for length in episodes for place in range(length)]

@@ -100,11 +100,13 @@ def tokenizer(special: bool = True, segments: bool = False) -> PreTrainedTokeniz
     )
 
 
-def save_tiny(folder: Path, kind: str = "bert") -> Path:
-    """A checkpoint of one architecture in ``folder``, as people download them."""
+def save_tiny(folder: Path, kind: str = "bert", **shape: int) -> Path:
+    """A checkpoint of one architecture in ``folder``, as people download them; ``shape`` changes its configuration."""
+    config = CONFIGS[kind]()
+    config.update(shape)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(7)
-        AutoModel.from_config(CONFIGS[kind]()).save_pretrained(folder)
+        AutoModel.from_config(config).save_pretrained(folder)
     tokenizer(special=kind not in CAUSAL, segments=kind == "bert").save_pretrained(folder)
     return folder
 

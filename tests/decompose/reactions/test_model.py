@@ -167,6 +167,23 @@ def test_the_units_of_scores_scale_the_values(factor: float, shift: float) -> No
     )
 
 
+def test_many_turns_are_learned_from_block_by_block(monkeypatch):
+    episodes, felt = reacted(25)
+    draw = np.random.default_rng(4)
+    measured = np.where(draw.random((len(felt), 3)) < 0.3, np.nan, draw.normal(size=(len(felt), 3)))
+    numbers = draw.normal(size=(len(felt), len(CUES))), draw.normal(size=(len(felt), WIDTH)).astype(np.float32)
+    reactions = Reactions(tuple(episodes), *numbers, np.ones(len(felt), bool), measured)
+    everyone = frozenset(e.session_id for e in episodes[:20])
+    whole = learn(reactions, everyone, ReactionSettings())
+    values = whole.worth.values(reactions)
+    monkeypatch.setattr("apportion.decompose.reactions.model.ROWS_AT_ONCE", 8)
+    parts = learn(reactions, everyone, ReactionSettings())
+    for name in ("centre", "scale", "losses"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    np.testing.assert_array_equal(parts.worth.values(reactions), values)
+    np.testing.assert_allclose(parts.settled, whole.settled, rtol=1e-12)
+
+
 def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) -> pa.Table:
     """The rater's smile shows the planted feeling, where it was measured; the target's own smile shows the opposite."""
     rng = np.random.default_rng(5)
@@ -226,10 +243,10 @@ def test_what_scores_settle_is_nothing_without_an_effect_and_nears_all_with_many
     found = []
     for count in (2, 20, 400):
         x = RIDGE_RNG.normal(size=(count, 3))
-        model = fit(x, x @ [1.0, -2.0, 0.5] + RIDGE_RNG.normal(size=count), x - x.mean(axis=0))
+        model = fit(x, x @ [1.0, -2.0, 0.5] + RIDGE_RNG.normal(size=count), [x - x.mean(axis=0)])
         found.append(float(model.settled[np.argmax(model.evidence)]))
     assert found[0] == 0 and found[2] > 0.95 and found == sorted(found)
-    noise = [np.exp(fit(x, RIDGE_RNG.normal(size=400), x).evidence).mean() for _ in range(9)]
+    noise = [np.exp(fit(x, RIDGE_RNG.normal(size=400), [x]).evidence).mean() for _ in range(9)]
     assert np.median(noise) < 1  # no effect is likelier
 
 

@@ -4,6 +4,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from apportion.corpus.session import Session, Turn
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import FileLeases, canonical_json, digest, write_atomically
-from apportion.pipeline.engine.store import InputHashes, Store
+from apportion.pipeline.engine.store import JOINED_AT_ONCE, InputHashes, Store, joined
 
 KEY = "a" * 64
 
@@ -146,3 +147,29 @@ def test_the_language_of_a_session_counts_where_it_is_not_english(tmp_path):
 
     assert hashed(None) == hashed(None, "language") == hashed("en-GB", "language") == hashed("de")
     assert len({hashed(language, "language") for language in (None, "de", "de+en", "zh")}) == 4
+
+
+def _turns(numbers: list[int]) -> pa.Table:
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.repeat(numbers, 3), pa.float32()), 3)
+    return pa.table({"name": pa.array(map(str, numbers), pa.string()), "vector": vectors, "seed": numbers})
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=6), st.sampled_from([["vector"], None]))
+def test_tables_are_joined_with_their_vectors_in_one_block(parts, columns):
+    tables = [_turns(part).cast(_turns([1]).schema).select(columns or ["name", "vector", "seed"]) for part in parts]
+    whole = joined(iter(tables))
+    assert whole.equals(pa.concat_tables(tables))
+    assert whole.column("vector").num_chunks == 1
+
+
+def test_many_small_tables_become_few_blocks_and_none_is_none():
+    tables = [_turns([number]) for number in range(2 * JOINED_AT_ONCE + 1)]
+    whole = joined(tables)
+    assert whole.equals(pa.concat_tables(tables))
+    assert whole.column("name").num_chunks == 3
+    assert joined([]) is None
+
+
+def test_tables_of_other_columns_are_not_joined():
+    with pytest.raises(pa.ArrowInvalid):
+        joined([_turns([1]), _turns([2]).select(["vector", "name"])])

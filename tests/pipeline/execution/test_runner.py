@@ -63,6 +63,11 @@ def test_worker_counts_and_executors_change_nothing(tmp_path):
     assert len(expected) == 15
     assert artifacts(tmp_path / "three") == expected
     assert artifacts(tmp_path / "threads") == expected
+    with StageProgress(quiet=True) as progress:
+        again = run_stages(
+            threads, ["rewards"], progress, Executor()
+        )  # It takes nothing: what is there needs no worker.
+    assert again.counts() == {"split": {"reused": 1}, "judge": {"reused": 12}, "rewards": {"reused": 2}}
 
 
 def test_what_stops_one_unit_for_good_stops_the_run(tmp_path, monkeypatch):
