@@ -115,7 +115,7 @@ class Shared:
         given = ["--host", place, "--port", "8786"] if name == "s" else given
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *given, "--no-dashboard"]
         process = self.start(name, command, **more)
-        while not any(word in process.stderr.readline() for word in ("Registered to", "Scheduler at")):
+        while not re.search("Registered to|Scheduler at", process.stderr.readline()):
             assert process.poll() is None
         return process
 
