@@ -27,18 +27,15 @@ RULE_OPTIONS = (
         default="released",
         show_default=True,
         help="What is known of others: section 2.1, or what the released code shows.",
-    ),
+    ),  # fmt: skip
     click.option("--most-acts", type=COUNT, default=20, show_default=True, help="Acts in all, at most."),
 )
 """By which rules an episode is played."""
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn.")
 MOST_UNUSABLE = click.option(
-    "--most-unusable",
-    type=click.FloatRange(0, 1),
-    default=0.25,
-    show_default=True,
+    "--most-unusable", type=click.FloatRange(0, 1), default=0.25, show_default=True,
     help="Share of a seat's acts that may be unusable; above it a session has no score.",
-)
+)  # fmt: skip
 HOW_OPTIONS = (
     MOST_UNUSABLE,
     click.option("--overwrite", is_flag=True, help="Replace a corpus, with its log, that is already there."),
@@ -63,15 +60,7 @@ EPISODE_OPTIONS = (
 
 
 def choice_of(
-    agents: str,
-    visibility: Any,
-    most_acts: int,
-    place: Path | None,
-    named: str | None,
-    paired: bool = False,
-    matches: int | None = None,
-    partner: str | None = None,
-    **options: Any,
+    agents: str, visibility: Any, most_acts: int, place: Path | None, named: str | None, **options: Any
 ) -> SimulationChoice:
     """What the options of the running command choose; those that are left are the language model's."""
     from apportion.environments.sotopia.game import Rules
@@ -79,6 +68,7 @@ def choice_of(
     from apportion.llm_client.model_spec import ModelSpec
 
     own = {name: options.pop(name) for name in ("scenarios", "pairs", "repeats", "seed", "temperature")}
+    own |= {name: options.pop(name) for name in ("paired", "matches", "partner") if name in options}
     return SimulationChoice(
         names_of(agents),
         **own,
@@ -87,9 +77,6 @@ def choice_of(
         called=option_names(),
         tasks=place,
         task_set=named,
-        paired=paired,
-        matches=matches,
-        partner=partner,
     )
 
 
