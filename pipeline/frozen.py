@@ -86,8 +86,10 @@ class FrozenRun:
 
     @cached_property
     def recordings(self) -> Mapping[str, str]:
-        """What the recordings were of each of its sessions that it measured, as sha256."""
+        """What the recordings were of each of its sessions that it measured, as sha256; older runs do not tell it."""
         table = self.table(HASHES)
+        if "recordings" not in table.column_names:
+            return {}
         return dict(zip(table["session_id"].to_pylist(), table["recordings"].to_pylist(), strict=True))
 
     def new(self, session_ids: Mapping[str, Any]) -> list[str]:

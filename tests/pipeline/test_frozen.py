@@ -141,6 +141,14 @@ def test_the_run_is_in_keys_and_in_provenance_and_told_with_how_many_are_new(fol
     assert {path: path.read_bytes() for path in (folder / "base").rglob("*") if path.is_file()} == before
 
 
+def test_a_run_that_does_not_tell_its_recordings_has_nothing_to_compare_with_them(folder):
+    table = folder / "base" / "sessions.parquet"
+    pq.write_table(pq.read_table(table).drop_columns(["recordings"]), table)
+    edit(folder, lambda record: record["files"].update({"sessions.parquet": file_digest(table)}))
+    counts = run(write(folder, "nightly", "grown", JUDGED, "base"))
+    assert counts["judge"] == {"done": 6, "reused": 24} and counts["rewards"] == {"done": 2}
+
+
 def edit(folder: Path, change) -> None:
     path = folder / "base" / "run.json"
     record = json.loads(path.read_text())
