@@ -25,7 +25,8 @@ from apportion.corpus.files.tablefile import (
     write_table,
 )
 from apportion.corpus.mean_std import mean
-from apportion.corpus.recordings.mirrored import is_remote, mirrored
+from apportion.corpus.recordings.addresses import is_address
+from apportion.corpus.recordings.mirrored import mirrored
 from apportion.corpus.schema import CORPUS_TABLES, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS, Background, Event, Media, Rating, Session, Turn
 from apportion.foundation.did_you_mean import did_you_mean
@@ -68,7 +69,7 @@ class Corpus:
         Raises ``InputError``: no such folder, a missing, unreadable or damaged table, a missing column, a value of the
         wrong type, rows without a session id, a corpus of no sessions.
         """
-        root = mirrored(path) if isinstance(path, str) and is_remote(path) else Path(path)
+        root = mirrored(path) if isinstance(path, str) and is_address(path) else Path(path)
         _check_folder(root)
         corpus = cls.of(root, {name: _open_table(root, schema) for name, schema in SCHEMAS.items()})
         if corpus.sessions.num_rows == 0:

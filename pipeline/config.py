@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
-from apportion.corpus.recordings.mirrored import Mirror, is_remote, mirrored
+from apportion.corpus.recordings.addresses import is_address
+from apportion.corpus.recordings.mirrored import Mirror, mirrored
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, check_path, digest, found_from
 from apportion.foundation.settings import PresetSettings, Settings, problems
@@ -183,7 +184,7 @@ class Config(Settings):
     @field_validator("corpus", mode="before")
     @classmethod
     def _corpus(cls, corpus: Any) -> Any:
-        return mirrored(corpus) if isinstance(corpus, str) and is_remote(corpus) else corpus
+        return mirrored(corpus) if isinstance(corpus, str) and is_address(corpus) else corpus
 
     @field_validator(*SECTIONS, mode="plain")
     @classmethod

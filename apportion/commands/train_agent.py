@@ -48,7 +48,7 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
 @click.command("player")
 @click.argument("method", metavar="METHOD")
 @click.argument("game", metavar="GAME")
-@click.argument("out", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("out", metavar="FILE", type=PATH)
 @click.option("--games", type=COUNT, help="Games that are played; by default 300 to 1,500, by method.")
 @click.option("--policy", default="tiny", show_default=True, help="In sotopia: the model that learns, name or folder.")
 @SEED

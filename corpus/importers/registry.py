@@ -13,7 +13,8 @@ from apportion.corpus.builder import CorpusBuild, spilled_into
 from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
 from apportion.corpus.languages.names import read_language
 from apportion.corpus.languages.settling import with_languages
-from apportion.corpus.recordings.mirrored import about_of, is_remote, mirrored, named
+from apportion.corpus.recordings.addresses import is_address
+from apportion.corpus.recordings.mirrored import about_of, mirrored, named
 from apportion.corpus.writer import ImportReport, check_free, place, source_of
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import ApportionError, InputError, UnitError, errors_called
@@ -44,7 +45,7 @@ def import_to(
     a folder that holds something else, a folder that cannot be written.
     """
     src, out, options = (
-        mirrored(src) if isinstance(src, str) and is_remote(src) else Path(src),
+        mirrored(src) if isinstance(src, str) and is_address(src) else Path(src),
         Path(out),
         dict(options or {}),
     )

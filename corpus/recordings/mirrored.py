@@ -18,7 +18,7 @@ from posixpath import normpath
 from typing import Any
 from urllib.parse import quote, unquote
 
-from apportion.corpus.recordings.addresses import PACKAGES, Remote, Web, is_address, shown, source_of
+from apportion.corpus.recordings.addresses import Remote, Web, is_address, shown, source_of
 from apportion.corpus.recordings.container import SUFFIXES
 from apportion.corpus.recordings.fetched import SIZE, asked_again, held, limit, state_of
 from apportion.foundation.cache_dir import cache_folder
@@ -43,11 +43,6 @@ class Mirror(PosixPath):
 
     def __repr__(self) -> str:
         return named(self)
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path is a URL that corpora may be at."""
-    return path.partition("://")[0].lower() in PACKAGES and is_address(path)
 
 
 def mirrored(url: str, state: str | None = None) -> Mirror:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.recordings.addresses import is_address
-from apportion.corpus.recordings.mirrored import is_remote, mirrored, named
+from apportion.corpus.recordings.mirrored import mirrored, named
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import digest, file_digest, write_atomically
 from apportion.pipeline.config import load_config
@@ -124,11 +124,11 @@ def recorded_corpus(record: Mapping[str, Any], folder: Path) -> Path:
         return corpus
     with suppress(OSError, ValueError):
         text = (folder / CORPUS_PATH).read_text(encoding="utf-8").strip()
-        if is_remote(text):
+        if is_address(text):
             return mirrored(text)
         if Path(text).is_absolute() and Path(text).is_dir():
             return Path(text)
-    if known and is_remote(str(place)):
+    if known and is_address(str(place)):
         return mirrored(str(place))
     if not known:
         raise InputError(

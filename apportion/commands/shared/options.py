@@ -28,11 +28,11 @@ class Place(click.Path):
         if not isinstance(value, str) or "://" not in value:
             return super().convert(value, param, ctx)
         from apportion.corpus.recordings.addresses import shown
-        from apportion.corpus.recordings.mirrored import is_remote, mirrored
+        from apportion.corpus.recordings.mirrored import mirrored
 
-        if not self._remote and is_remote(value):
+        if not self._remote:
             self.fail(f"{shown(value)}: a file or folder of this machine is needed.", param, ctx)
-        return mirrored(value) if self._remote and is_remote(value) else super().convert(value, param, ctx)
+        return mirrored(value)
 
 
 PATH, CORPUS = Place(), Place(remote=True)

@@ -27,7 +27,7 @@ RULE_OPTIONS = (
         default="released",
         show_default=True,
         help="What is known of others: section 2.1, or what the released code shows.",
-    ),  # fmt: skip
+    ),
     click.option("--most-acts", type=COUNT, default=20, show_default=True, help="Acts in all, at most."),
 )
 """By which rules an episode is played."""

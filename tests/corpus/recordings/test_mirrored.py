@@ -17,7 +17,7 @@ from apportion.corpus.importers.registry import import_to
 from apportion.corpus.recordings import addresses, fetched, mirrored
 from apportion.corpus.recordings.addresses import HOSTS, Remote
 from apportion.corpus.recordings.fetched import SIZE
-from apportion.corpus.recordings.mirrored import FOLDER, Mirror, about_of, address_in, in_words, is_remote
+from apportion.corpus.recordings.mirrored import FOLDER, Mirror, about_of, address_in, in_words
 from apportion.corpus.recordings.told import REPORT, told_before
 from apportion.corpus.session import Media, Session
 from apportion.features.media_io.media import locate, located
@@ -169,6 +169,7 @@ def test_a_recording_that_leaves_the_corpus_is_refused(server, corpus, path):
         ("s3://bucket/empty", "s3://bucket/empty is not there. Check the address, and that something was put there"),
         ("s3://bucket/data", "s3://bucket/data: no table lies there. Name the folder with sessions.parquet"),
         ("s3://bucket", "is no address of a file"),
+        ("ftp://host/chats", "ftp://host/chats is no address that recordings are read from; allowed are s3://"),
         ("s3://bucket/data/../data/chats", "leads out of its folder. Write the whole address"),
         ("s3://bucket/data/%2e%2e/chats", "leads out of its folder"),
         ("s3://ann:pw@bucket/chats", "holds a user, a query or a fragment"),
@@ -259,7 +260,6 @@ def test_what_is_in_no_mirror_is_called_by_its_path(server, corpus, tmp_path):
     mirror = mirrored.mirrored(URL)
     assert in_words(f"{mirror}/sessions.parquet: bad") == f"{URL}/sessions.parquet: bad"
     assert mirrored.named(corpus) == str(corpus) and repr(Mirror("/a")) == "/a"
-    assert is_remote(URL) and not is_remote("C://a") and not is_remote("a/b")
 
 
 def test_in_the_memory_of_a_process_too(server, corpus):
