@@ -32,6 +32,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,13 @@ def write_chats(esconv: Path, out: Path, chats: int = 300, exchanges: int = 15) 
             file.write(f"USER\tOVERALL\t\t{round(sum(labels[-5:]) / 5)}\n\n")
 
 
-def write_synthetic(out: Path, sessions: int, turns: int) -> None:
-    """Chats of ``turns`` turns as JSON lines, joined from the demo's templates; the same for the same numbers."""
+def synthetic(work: Path, sessions: int, turns: int) -> tuple[Path, dict[str, Any]]:
+    """``chats.jsonl``, of ``turns`` turns each, joined from the demo's templates, the same for the same numbers; where
+    the configuration belongs, and what a result tells of it."""
     from apportion.demo.builders.dialogues import make_chats
 
-    with out.open("w", encoding="utf-8") as file:
+    work.mkdir(parents=True)
+    with (work / "chats.jsonl").open("w", encoding="utf-8") as file:
         for number in range(sessions):
             # A chat has 11 turns or more, the last one the user's, as the next one's first is.
             chats = [chat.session for chat in make_chats(turns // 10 + 1, seed=number)]
@@ -87,6 +90,7 @@ def write_synthetic(out: Path, sessions: int, turns: int) -> None:
             told = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(texts)]
             score = sum(chat.ratings[0].score for chat in chats) / len(chats)
             file.write(json.dumps({"id": f"s{number:05d}", "messages": told, "score": round(score, 3)}) + "\n")
+    return work / "config.toml", {"sessions": sessions, "turns": turns, "load": round(os.getloadavg()[0], 1)}
 
 
 def judged(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,12 +169,9 @@ def measure(work: Path, sessions: int, turns: int) -> float:
     """Everything about so many sessions; the seconds of the processor that the run took."""
     from apportion.pipeline.execution.status import run_status
 
-    work.mkdir(parents=True)
-    chats, config = work / "chats.jsonl", work / "config.toml"
-    write_synthetic(chats, sessions, turns)
-    told: dict[str, Any] = {"sessions": sessions, "turns": turns, "load": round(os.getloadavg()[0], 1)}
+    config, told = synthetic(work, sessions, turns)
     with serving(OpenAIServer(answer=judged)) as server:
-        found = carried_out(config, "chat", chats, JUDGED.format(url=server.url), *RATED)
+        found = carried_out(config, "chat", work / "chats.jsonl", JUDGED.format(url=server.url), *RATED)
         first = run_status(work / "run", work / "run" / "llm_cache.sqlite").stages
         again, _ = timed(["run", str(config)])
         whole, work_s = found["import_s"] + found["run_s"], {stage.stage: round(stage.seconds, 1) for stage in first}
@@ -190,11 +191,9 @@ def measure_untrained(work: Path, sizes: list[int], turns: int) -> None:
     shape = {"hidden_size": 384, "num_hidden_layers": 1, "max_position_embeddings": 160}
     chain = UNTRAINED.format(save_tiny(work / "encoder", **shape))
     for sessions in sizes:
-        (work / str(sessions)).mkdir()
-        source, load = work / str(sessions) / "chats.jsonl", round(os.getloadavg()[0], 1)
-        write_synthetic(source, sessions, turns)
-        found.append(carried_out(source.with_name("config.toml"), "chat", source, chain, *RATED))
-        tell("untrained", found[-1]["cpu_s"], "s of the processor", sessions=sessions, load=load, **found[-1])
+        config, told = synthetic(work / str(sessions), sessions, turns)
+        found.append(carried_out(config, "chat", config.with_name("chats.jsonl"), chain, *RATED))
+        tell("untrained", found[-1]["cpu_s"], "s of the processor", **told, **found[-1])
     share = (FAR - sizes[-1]) / (sizes[-1] - sizes[-2]) if len(sizes) > 1 else 0.0
     far = {name: round(last + share * (last - found[-2][name])) for name, last in found[-1].items() if share}
     tell("untrained, drawn on", far.get("cpu_s", 0), "s of the processor", sessions=FAR, **far)
@@ -227,12 +226,9 @@ if __name__ == "__main__":
         if chosen.untrained:
             measure_untrained(work, [int(size) for size in chosen.source], chosen.turns)
         elif chosen.source[0].isdigit():
-            sizes = [int(size) for size in chosen.source]
-            took = [measure(work / str(size), size, chosen.turns) for size in sizes]
-            for n in range(1, len(sizes)):
-                tell(
-                    f"{sizes[n]} beside {sizes[n - 1]}", took[n] / took[n - 1], "x the CPU", by=sizes[n] / sizes[n - 1]
-                )
+            took = {size: measure(work / str(size), size, chosen.turns) for size in map(int, chosen.source)}
+            for less, more in pairwise(took):
+                tell(f"{more} beside {less}", took[more] / took[less], "x the CPU", by=more / less)
         else:
             sources = [Path(chosen.source[0])]
             if chosen.chats:

@@ -12,7 +12,7 @@ from apportion.corpus.session import Episode, EpisodeKey
 from apportion.decompose.ensembling.component import Component, standardised
 from apportion.decompose.reactions.model import fit
 from apportion.foundation.arrays import Floats
-from apportion.foundation.intervals.resampling import Sampling, drawn_counts, percentile_interval
+from apportion.foundation.intervals.resampling import Sampling, drawn_sums, percentile_interval
 
 SAMPLING = Sampling(resamples=1000)
 
@@ -41,8 +41,7 @@ def cross_validate(sources: Sequence[Component], training: Sequence[Episode]) ->
     """What each of the sources tells of the scores of ``training``; all are resampled alike."""
     sessions = sorted({episode.session_id for episode in training})
     places = {session_id: row for row, session_id in enumerate(sessions)}
-    counts = drawn_counts(max(1, len(sessions)), SAMPLING.resamples, SAMPLING.seed)
-    return [_cross_validate(source, training, places, counts) for source in sources]
+    return [_cross_validate(source, training, places) for source in sources]
 
 
 def left_out_scores(source: Component, training: Sequence[Episode]) -> Mapping[EpisodeKey, float]:
@@ -77,21 +76,19 @@ def mean_values(source: Component, training: Sequence[Episode]) -> tuple[list[Ep
     return known, np.array([np.nanmean(source.values[episode.key]) for episode in known])
 
 
-def _cross_validate(
-    source: Component, training: Sequence[Episode], places: Mapping[str, int], counts: Floats
-) -> CrossValidatedR2:
+def _cross_validate(source: Component, training: Sequence[Episode], places: Mapping[str, int]) -> CrossValidatedR2:
     left_out = left_out_scores(source, training)
     known = [episode for episode in training if episode.key in left_out]
     scores = np.array([episode.score for episode in known], dtype=np.float64)
     rows = np.array([places[episode.session_id] for episode in known], dtype=np.int64)
     sessions = len(np.unique(rows))
     if sessions < 2 or np.ptp(scores) == 0:
-        return CrossValidatedR2(0.0, np.full(len(counts), np.nan), sessions)
+        return CrossValidatedR2(0.0, np.full(SAMPLING.resamples, np.nan), sessions)
     others = (scores.sum() - scores) / (len(scores) - 1)
     missed = scores - [left_out[episode.key] for episode in known]
     errors = (np.square(missed), np.square(scores - others))
-    sums = np.stack([np.bincount(rows, of, counts.shape[1]) for of in errors], axis=1)
-    return CrossValidatedR2(float(_explained(sums.sum(axis=0))), _explained(counts @ sums), sessions)
+    sums = np.stack([np.bincount(rows, of, len(places)) for of in errors], axis=1)
+    return CrossValidatedR2(float(_explained(sums.sum(axis=0))), _explained(drawn_sums(sums, SAMPLING)), sessions)
 
 
 def _explained(sums: Floats) -> Floats:

@@ -20,7 +20,7 @@ from apportion.decompose.ensembling.predictiveness import SAMPLING, CrossValidat
 from apportion.decompose.reactions.model import FittedReactionModel, judged_turns
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
-from apportion.foundation.intervals.resampling import drawn_counts, percentile_interval
+from apportion.foundation.intervals.resampling import drawn_sums, percentile_interval
 
 REVERSED_BEFORE = 0.05
 """How likely it is before any score is seen that a source that needs none goes the wrong way here."""
@@ -194,8 +194,7 @@ def _share_by_labels(
         sums[episode.session_id] = sums.get(episode.session_id, 0.0) + products
     if not sums:
         return np.zeros(1 + SAMPLING.resamples)
-    counts = drawn_counts(len(sums), SAMPLING.resamples, SAMPLING.seed)
-    drawn = np.concatenate([np.ones((1, len(sums))), counts]) @ np.array(list(sums.values()))
+    drawn = drawn_sums(np.array(list(sums.values())), SAMPLING, whole=True)
     mixes, both, owns, mix_said, own_said = drawn.T
     # Times the determinant, which cancels; where one of the two would be below 0, it is 0 and the other stands alone.
     of_mix, of_own = (
@@ -224,19 +223,17 @@ def _agreements(sources: Sequence[Component], trust: Floats, episodes: Sequence[
     """The correlation within dialogues of each source that scores taught with the mean of the others, weighed by
     ``trust`` [shape=(K,)]: of all, and on resamples of the dialogues [shape=(1 + B, K)]."""
     found = np.zeros((1 + SAMPLING.resamples, len(sources)))
-    counts = drawn_counts(max(1, len(episodes)), SAMPLING.resamples, SAMPLING.seed)
-    counts = np.concatenate([np.ones((1, counts.shape[1])), counts])
     prior = [mixed(sources, lambda _: trust, episode) for episode in episodes]
     for place, source in enumerate(sources):
         if source.learnt is None:
             continue
-        sums = np.zeros((counts.shape[1], 3))
+        sums = np.zeros((max(1, len(episodes)), 3))
         for row, (episode, others) in enumerate(zip(episodes, prior, strict=True)):
             if source.knows(episode.key):
                 own, theirs = standardised(source.values[episode.key]), np.nan_to_num(others)
                 if own.any() and theirs.any():
                     sums[row] = own @ theirs, own @ own, theirs @ theirs
-        products = counts @ sums
+        products = drawn_sums(sums, SAMPLING, whole=True)
         found[:, place] = products[:, 0] / np.sqrt(np.maximum(products[:, 1] * products[:, 2], 1e-300))
     return found
 

@@ -70,13 +70,15 @@ def fit(features: Floats, scores: Floats, turns: Iterable[Floats] = ()) -> Poole
       is settled is 0 without them.
     """
     mean, centred = features.mean(axis=0), scores - scores.mean()
-    left, singular, right = np.linalg.svd(features - mean, full_matrices=False)
+    features = features - mean  # By the same name, so that nobody holds the other while a third is made.
+    left, singular, right = np.linalg.svd(features, full_matrices=False)
+    del features
     power = singular**2
     scale = float(power.mean()) if power.size else 0.0
     if len(scores) < 3 or np.ptp(scores) == 0 or scale <= 1e-12:
         others = scores - centred * len(scores) / max(1, len(scores) - 1)
         loss, nothing = float(np.mean(centred**2)), np.full(len(PENALTIES), -np.inf)
-        return PooledRidge(np.zeros(features.shape[1]), mean, float("inf"), loss, others, nothing, 0 * PENALTIES)
+        return PooledRidge(np.zeros(len(mean)), mean, float("inf"), loss, others, nothing, 0 * PENALTIES)
     along = left.T @ centred
     best: tuple[float, float, Floats] | None = None
     spread, of_turns = np.zeros(len(power)), 0.0
@@ -260,7 +262,8 @@ def learn(reactions: Reactions, sessions: frozenset[str], settings: ReactionSett
         places = FIRST + np.concatenate([turn_places(int(n)) for n in np.diff(starts)])
         for late, of in zip(settings.recency_weights, means, strict=True):
             of.append(pooled(features, places**late, starts))
-    fitted = [fit(np.concatenate(of), scores, turns()) for of in means]
+    # What is fitted is let go of: of a hundred thousand dialogues it is a quarter of a gigabyte each time.
+    fitted = [fit(np.concatenate(means.pop(0)), scores, turns()) for _ in settings.recency_weights]
     losses = tuple(model.loss for model in fitted)
     best = int(np.argmin(losses))
     left_out = {reactions.episodes[i].key: float(of) for i, of in zip(training, fitted[best].left_out, strict=True)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from apportion.foundation.arrays import Floats
 
 Statistic = Callable[[Floats], Floats]
 """From sums over units [shape=(..., C)], or of one column [shape=(...)], to the figure; NaN where it is not defined."""
+AT_ONCE = 1 << 24
+"""Counts that are in memory together, in whole resamples."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,33 @@ def drawn_counts(units: int, resamples: int, seed: int) -> Floats:
 
     Returns rows sum to U; read-only.
     """
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(0, units, size=(resamples, units))
-    offsets = np.arange(resamples)[:, None] * units
-    counts = np.bincount((drawn + offsets).ravel(), minlength=resamples * units)
-    result = counts.reshape(resamples, units).astype(np.float64)
+    (result,) = _drawn(units, resamples, seed, resamples)
     result.flags.writeable = False
     return result
+
+
+def _drawn(units: int, resamples: int, seed: int, rows: int) -> Iterator[Floats]:
+    """The counts, ``rows`` resamples at a time; a resample by itself, since draws take more memory than counts."""
+    rng = np.random.default_rng(seed)
+    for start in range(0, resamples, rows):
+        block = np.empty((min(rows, resamples - start), units))
+        for counts in block:
+            counts[:] = np.bincount(rng.integers(0, units, size=units), minlength=units)
+        yield block
+
+
+def drawn_sums(sums: Floats, sampling: Sampling, *, whole: bool = False) -> Floats:
+    """What each resample of the U units that ``sums`` [shape=(U, C) or (U,)] is of adds up to [shape=(B, C) or (B,)].
+
+    ``whole`` puts the sum over all units before them. The counts of many units are drawn anew, some resamples at a
+    time: memory does not grow with their number.
+    """
+    every = np.ones((int(whole), len(sums)))
+    units, resamples = len(sums), sampling.resamples
+    if units * resamples <= AT_ONCE:
+        return np.concatenate([every, drawn_counts(units, resamples, sampling.seed)]) @ sums
+    blocks = _drawn(units, resamples, sampling.seed, max(1, AT_ONCE // units))
+    return np.concatenate([block @ sums for block in chain([every], blocks)])
 
 
 def percentile_interval(replicates: Floats, confidence: float) -> tuple[float, float] | tuple[None, None]:
@@ -64,5 +87,5 @@ def interval(sums: Floats, statistic: Statistic, sampling: Sampling) -> tuple[fl
     """
     if len(sums) < 2:
         return None, None
-    replicates = statistic(drawn_counts(len(sums), sampling.resamples, sampling.seed) @ sums)
+    replicates = statistic(drawn_sums(sums, sampling))
     return percentile_interval(replicates, sampling.confidence)

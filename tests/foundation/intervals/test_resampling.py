@@ -11,8 +11,9 @@ from scipy import stats
 from apportion.environments.report_tables.table import Value
 from apportion.environments.tournament.standings import Mean
 from apportion.evaluation.confidence_intervals.bootstrap import Estimate
+from apportion.foundation.intervals import resampling
 from apportion.foundation.intervals.estimate import IntervalEstimate
-from apportion.foundation.intervals.resampling import Sampling, drawn_counts, interval
+from apportion.foundation.intervals.resampling import Sampling, drawn_counts, drawn_sums, interval
 
 
 @given(st.integers(1, 30), st.integers(1, 20), st.integers(0, 5))
@@ -21,6 +22,25 @@ def test_as_many_are_drawn_as_there_are_and_the_same_again(units: int, resamples
     assert counts.shape == (resamples, units) and (counts.sum(axis=1) == units).all() and (counts >= 0).all()
     drawn_counts.cache_clear()
     assert (drawn_counts(units, resamples, seed) == counts).all()
+
+
+@pytest.mark.parametrize("columns", [(), (3,)])
+@pytest.mark.parametrize("whole", [False, True])
+def test_sums_of_many_units_are_those_of_the_counts_some_resamples_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, columns: tuple[int, ...], whole: bool
+) -> None:
+    sums, sampling = np.random.default_rng(1).normal(size=(40, *columns)), Sampling(resamples=25, seed=2)
+    together = drawn_sums(sums, sampling, whole=whole)
+    monkeypatch.setattr(resampling, "AT_ONCE", 40 * 7)
+    monkeypatch.setattr(resampling, "drawn_counts", None)
+    assert drawn_sums(sums, sampling, whole=whole) == pytest.approx(together)
+    assert together[int(whole) :] == pytest.approx(drawn_counts(40, 25, 2) @ sums)
+    assert not whole or together[0] == pytest.approx(sums.sum(axis=0))
+
+
+def test_draws_are_numpy_s_of_all_resamples_together() -> None:
+    drawn = np.random.default_rng(4).integers(0, 30, size=(20, 30))
+    assert (drawn_counts(30, 20, 4) == [np.bincount(row, minlength=30) for row in drawn]).all()
 
 
 def test_the_interval_is_scipy_s_percentile_bootstrap() -> None:
