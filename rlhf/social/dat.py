@@ -4,7 +4,7 @@ language models in goal-directed dialogue with a multi-turn planner).
 The planner is a small network from the frozen model's last hidden state to an action of `ACTION` numbers, which a fixed
 up-mapping makes the embeddings of `PREFIX` tokens. Both are first trained to clone the model itself (the likelihood of
 what it says without a prefix); then the up-mapping is fixed too, and the planner learns by TD3+BC (Fujimoto and Gu,
-2021, Eqs. 3 and 5) from episodes that it played with noise.
+2021) from episodes that it played with noise.
 
 Choices where the paper leaves one, or cannot be followed:
 
@@ -41,16 +41,17 @@ from apportion.rlhf.social.planner import (
     hidden_states,
     seeded,
     states_of,
-    supervise,
-    tell_score,
-)
+)  # fmt: skip
+from apportion.rlhf.social.reinforce import supervise, tell_score
 from apportion.rlhf.social.run import IGNORED, SocialRun, TurnTokens
 from apportion.rlhf.social.sotopia_pi import learn_best
 from apportion.rlhf.social.strategies import answer, context_of, freeze
 
 PREFIX, ACTION, WIDTH = 2, 64, 128
 """Prefix tokens, numbers of an action (both the paper's), and the width of the networks' hidden layers."""
-NOISE, SMOOTHING, CLIP = 0.3, 0.2, 0.5
+SIZE = 0.5
+"""Of the up-mapping's first rows, each a token's embeddings, by their own size."""
+NOISE, SMOOTHING, CLIP = 0.5, 0.2, 0.5
 """Standard deviation of the noise while playing; of the target's, and where that is clipped (TD3)."""
 DISCOUNT, ALPHA, SLOW, DELAY, RATE = 0.99, 2.5, 0.02, 2, 1e-3
 UPDATES, BATCH = 300, 64
@@ -69,8 +70,8 @@ class Prefixes(nn.Module):
         super().__init__()
         width = table.shape[1]
         self.actor = nn.Sequential(nn.LayerNorm(width), network(width, ACTION), nn.Tanh())
-        self.up = nn.Parameter(0.1 * table[torch.randint(len(table), (ACTION, PREFIX))].flatten(1))
-        self.offset = nn.Parameter(table.mean(dim=0).repeat(PREFIX))
+        self.up = nn.Parameter(SIZE * table[torch.randint(len(table), (ACTION, PREFIX))].flatten(1))
+        self.offset = nn.Parameter(torch.zeros(PREFIX * width))
 
     def embedded(self, actions: Tensor) -> Tensor:
         """Embeddings [shape=(B, K, H)] of actions [shape=(B, A)]."""
@@ -197,12 +198,16 @@ def improve(actor: nn.Module, known: Transitions, updates: int) -> None:
 
 
 def self_clone(run: SocialRun, planner: PrefixPlanner) -> None:
-    """Teach actor and up-mapping prefixes with which the model says what it says without them."""
+    """Teach the up-mapping prefixes with which the model says what it says without them."""
     played = run.play(planner.policy, "itself")
     steps = [step for episode in played for step in episode.steps if step.said and not step.act.stands]
     said = [answer(run, step, "", step.said) for step in steps]
     examples = list(zip(states_of(planner.policy, steps), said, strict=True))
-    optimizer = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
+    mapping = [planner.network.up, planner.network.offset]
+    with torch.no_grad():
+        marks = torch.tensor(said[0].ids[said[0].prompt - PREFIX : said[0].prompt])
+        planner.network.offset.copy_(run.model.get_input_embeddings()(marks).flatten())
+    optimizer = torch.optim.Adam(mapping, lr=run.settings.lr)
     supervise(run, "self-cloning", examples, lambda chosen: -planner.likelihood(chosen), optimizer)
 
 

@@ -28,7 +28,9 @@ from torch import Tensor, nn
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
-from apportion.rlhf.social.planner import Decision, DrawingPlanner, FolderPlanner, LearnedPlanner, train_planner
+from apportion.rlhf.social.episodes import SeatStep
+from apportion.rlhf.social.planner import Decision, FolderPlanner, LearnedPlanner
+from apportion.rlhf.social.reinforce import DrawingPlanner, train_planner
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, answer, strategy_of
 
@@ -116,8 +118,7 @@ class ReasoningPlanner(DrawingPlanner):
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
 
-    def known(frozen: PolicyAgent) -> list[Decision]:
-        steps = [step for episode in run.play(run.expert, "start") for step in episode.steps]
+    def known(frozen: PolicyAgent, steps: list[SeatStep]) -> list[Decision]:
         rows = [answer(run, step, ReasoningPlanner.cue, STRATEGIES[strategy_of(step)]) for step in steps]
         return [Decision(torch.tensor(row.ids[: row.prompt]), torch.tensor(row.ids[row.prompt :])) for row in rows]
 

@@ -7,8 +7,8 @@ import torch
 
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.foundation.errors import InputError
-from apportion.rlhf.social import planner as shared
 from apportion.rlhf.social import ppdpp, run
+from apportion.rlhf.social import reinforce as learning
 from apportion.rlhf.social.episodes import evaluate
 from apportion.rlhf.social.methods import train_social
 from apportion.rlhf.social.planner import LearnedPlanner
@@ -41,7 +41,7 @@ def test_a_round_from_end_to_end(method, tmp_path, monkeypatch):
 def test_the_supervised_start_learns_what_the_expert_does(monkeypatch):
     begun = small_run(SMALL.model_copy(update={"cloning": False, "rounds": 0, "epochs": 40, "lr": 0.02}))
     begun.tasks = small_tasks(20)
-    monkeypatch.setattr(shared, "tell_score", lambda *asked: None)
+    monkeypatch.setattr(learning, "tell_score", lambda *asked: None)
     states = []
 
     def by_act(agent, steps):
