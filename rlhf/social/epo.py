@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -88,13 +89,11 @@ class ReasoningPlanner(DrawingPlanner):
 
     def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
         """Of the strategies that were written: the sum over their tokens."""
+        pad = partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
         rows = [torch.cat([one.state, one.choice]) for one in decisions]
-        pad = self.policy.policy.pad_id
-        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
-        attention = torch.nn.utils.rnn.pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
-        counts = torch.zeros_like(ids, dtype=torch.bool)
-        for row, one in enumerate(decisions):
-            counts[row, len(one.state) : len(one.state) + len(one.choice)] = True
+        ids = pad(rows, padding_value=self.policy.policy.pad_id)
+        attention = pad([torch.ones_like(row) for row in rows])
+        counts = pad([torch.cat([0 * one.state, torch.ones_like(one.choice)]) for one in decisions])
         with self.writing() as model:
             scores = model(input_ids=ids, attention_mask=attention).logits[:, :-1].float()
         found: Tensor = scores.log_softmax(dim=2).gather(2, ids[:, 1:, None])[:, :, 0]

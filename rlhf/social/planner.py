@@ -26,7 +26,7 @@ from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.folder import base_of
 from apportion.rlhf.sampling.policy_agent import FolderPolicy, PolicyAgent
 from apportion.rlhf.sampling.rollout import pad_prompts
-from apportion.rlhf.social.episodes import AT_ONCE, SeatStep, SocialEpisode
+from apportion.rlhf.social.episodes import AT_ONCE, Scores, SeatStep, SocialEpisode
 from apportion.rlhf.social.strategies import context_of, told
 
 SETTINGS, WEIGHTS = "planner.json", "planner.safetensors"
@@ -135,16 +135,18 @@ def states_of(agent: PolicyAgent, steps: Sequence[SeatStep]) -> Tensor:
 
 @dataclass(frozen=True)
 class LearnedPlanner:
-    """What a training gives. ``weights``: as they are at its end, whatever becomes of the model that they lie in."""
+    """What a training gives. ``start``: what it scored before it was reinforced. ``weights``: as they are at its end,
+    whatever becomes of the model that they lie in."""
 
     agent: PlannedAgent
+    start: Scores
     weights: Mapping[str, Tensor]
 
     @classmethod
-    def of(cls, agent: PlannedAgent) -> Self:
+    def of(cls, agent: PlannedAgent, start: Scores) -> Self:
         """The planner of an agent as it is now."""
         kept = {name: value.detach().clone().contiguous() for name, value in agent.planner.weights().items()}
-        return cls(agent, kept)
+        return cls(agent, start, kept)
 
     def write(self, folder: Path) -> None:
         """Write the planner beside the policy in ``folder``; equal ones give equal bytes."""

@@ -89,10 +89,10 @@ def train_planner(
         by = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
         supervise(run, "supervised start", known(frozen, steps), lambda few: -planner.log_probs(few).mean(), by)
     agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
-    tell_score(run, agent, "before reinforcement")
+    start = started(run, agent)
     for number in range(1, run.settings.rounds + 1):
         reinforce(run, agent, planner, by, number)
-    return LearnedPlanner.of(agent)
+    return LearnedPlanner.of(agent, start)
 
 
 def supervise(
@@ -122,6 +122,8 @@ def reinforce(run: SocialRun, agent: PlannedAgent, planner: DrawingPlanner, by: 
     run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
 
 
-def tell_score(run: SocialRun, agent: PlannedAgent, what: str) -> None:
-    """Tell what the agent scores on the held-out tasks now."""
-    run.tell(f"{what}: {evaluate(agent, run.tasks.held_out, run.partner, EVALUATED).mean.text(2)} held out")
+def started(run: SocialRun, agent: PlannedAgent) -> Scores:
+    """What the agent scores on the held-out tasks before it is reinforced."""
+    scores = evaluate(agent, run.tasks.held_out, run.partner, EVALUATED)
+    run.tell(f"before reinforcement: {scores.mean.text(2)} held out")
+    return scores

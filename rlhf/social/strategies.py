@@ -97,5 +97,6 @@ def clone_follower(run: SocialRun) -> None:
 
 def freeze(run: SocialRun) -> None:
     """From here on nothing changes the policy."""
+    run.model.eval()  # No dropout, and a KV cache, after a trainer.
     for weight in run.model.parameters():
         weight.requires_grad_(False)

@@ -51,6 +51,7 @@ def test_self_cloning_makes_what_the_model_says_likely_again_and_leaves_the_acto
     run, planner = planned
     told = []
     run.tell, run.tasks = told.append, small_tasks(2)
+    run.settings = run.settings.model_copy(update={"epochs": 40})
     steps = play_all(run.tasks.training[:1], run.agent(), Says())[0].steps
     states = states_of(run.agent(), steps)
     examples = list(zip(states, [answer(run, one, "", one.said) for one in steps], strict=True))

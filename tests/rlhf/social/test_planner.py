@@ -11,7 +11,7 @@ from apportion.foundation.errors import InputError
 from apportion.rlhf.policy.folder import write_policy, write_window
 from apportion.rlhf.social import reinforce as learning
 from apportion.rlhf.social.dat import PrefixPlanner
-from apportion.rlhf.social.episodes import play_all
+from apportion.rlhf.social.episodes import Scores, play_all
 from apportion.rlhf.social.epo import ReasoningPlanner
 from apportion.rlhf.social.planner import LearnedPlanner, PlannedAgent, seeded
 from apportion.rlhf.social.ppdpp import StrategyPlanner
@@ -68,7 +68,7 @@ def test_only_the_planner_learns(method):
 def folder(tmp_path):
     def write(method, seed=0, name="one"):
         run, agent = planned(method, seed)
-        learned = LearnedPlanner.of(agent)
+        learned = LearnedPlanner.of(agent, Scores({}, 0.0))
         # The folder's policy as the command writes it; afterwards the model has no adapters any more.
         place = tmp_path / name
         said = [step.said for one in play_all(run.tasks.held_out, agent, CONCEDING) for step in one.steps]
