@@ -13,7 +13,7 @@ Choices where the paper leaves one, or cannot be followed:
 - The planner begins near 0 and is not cloned: cloned, its actions went to their bounds, where noise and gradients do
   nothing. Rows of the up-mapping begin as random embeddings of tokens.
 - What noise can change is what there is to learn from: before `tiny`, which heeds no words that it did not learn with,
-  it moves the odds of its acts by some hundredths of a nat, and nothing is learned.
+  it moves the odds of its acts by some hundredths of a nat, and no gain was measured.
 - The reward is the exact goal score (0 to 1) at the last act of the episode, 0 before; theirs asks a language model.
 - Each round plays anew with noise of `NOISE`, and learns from all rounds so far by `UPDATES` updates; the learning
   rates, target rates and noise are TD3's, but `NOISE`, `RATE` and `SLOW`, which suit some hundred updates.
