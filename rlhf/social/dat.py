@@ -1,18 +1,22 @@
-"""DAT: a planner in the space of prefix embeddings before each reply (Li et al., 2024, Dialogue action tokens: steering
-language models in goal-directed dialogue with a multi-turn planner).
+"""DAT: a planner in the space of prefix embeddings, at each reply anew (Li et al., 2024, Dialogue action tokens:
+steering language models in goal-directed dialogue with a multi-turn planner).
 
 The planner is a small network from the frozen model's last hidden state to an action of `ACTION` numbers, which a fixed
-up-mapping makes the embeddings of `PREFIX` tokens. Both are first trained to clone the model itself (the likelihood of
-what it says without a prefix); then the up-mapping is fixed too, and the planner learns by TD3+BC (Fujimoto and Gu,
-2021, Eqs. 3 and 5) from episodes that it played with noise.
+up-mapping makes the embeddings of `PREFIX` tokens. The up-mapping is first trained to clone the model itself (the
+likelihood of what it says without a prefix) and then fixed; the planner learns by TD3+BC (Fujimoto and Gu, 2021) from
+episodes that it played with noise.
 
 Choices where the paper leaves one, or cannot be followed:
 
-- The prefix stands where the reply begins, behind the prompt: the planner reads the model's state there.
-- Up-mapping: its rows begin as random mixtures of the model's own embeddings, at a tenth of their size.
+- The prefix stands before all that the model reads, and begins as its first token once more: between the prompt and
+  the reply, or at the prompt's end, any prefix took from `tiny` what it had learned.
+- The planner begins near 0 and is not cloned: cloned, its actions went to their bounds, where noise and gradients do
+  nothing. Rows of the up-mapping begin as random embeddings of tokens.
+- What noise can change is what there is to learn from: before `tiny`, which heeds no words that it did not learn with,
+  it moves the odds of its acts by some hundredths of a nat, and no gain was measured.
 - The reward is the exact goal score (0 to 1) at the last act of the episode, 0 before; theirs asks a language model.
 - Each round plays anew with noise of `NOISE`, and learns from all rounds so far by `UPDATES` updates; the learning
-  rates, target rates and noise are TD3's, but `RATE` and `SLOW`, which suit some hundred updates.
+  rates, target rates and noise are TD3's, but `NOISE`, `RATE` and `SLOW`, which suit some hundred updates.
 - In play there is no noise, and the reply is drawn as without a prefix.
 """
 
@@ -41,16 +45,17 @@ from apportion.rlhf.social.planner import (
     hidden_states,
     seeded,
     states_of,
-    supervise,
-    tell_score,
-)
+)  # fmt: skip
+from apportion.rlhf.social.reinforce import started, supervise
 from apportion.rlhf.social.run import IGNORED, SocialRun, TurnTokens
 from apportion.rlhf.social.sotopia_pi import learn_best
 from apportion.rlhf.social.strategies import answer, context_of, freeze
 
 PREFIX, ACTION, WIDTH = 2, 64, 128
 """Prefix tokens, numbers of an action (both the paper's), and the width of the networks' hidden layers."""
-NOISE, SMOOTHING, CLIP = 0.3, 0.2, 0.5
+SIZE = 0.5
+"""Of the up-mapping's first rows, each a token's embeddings, by their own size."""
+NOISE, SMOOTHING, CLIP = 0.5, 0.2, 0.5
 """Standard deviation of the noise while playing; of the target's, and where that is clipped (TD3)."""
 DISCOUNT, ALPHA, SLOW, DELAY, RATE = 0.99, 2.5, 0.02, 2, 1e-3
 UPDATES, BATCH = 300, 64
@@ -69,8 +74,8 @@ class Prefixes(nn.Module):
         super().__init__()
         width = table.shape[1]
         self.actor = nn.Sequential(nn.LayerNorm(width), network(width, ACTION), nn.Tanh())
-        self.up = nn.Parameter(0.1 * table[torch.randint(len(table), (ACTION, PREFIX))].flatten(1))
-        self.offset = nn.Parameter(table.mean(dim=0).repeat(PREFIX))
+        self.up = nn.Parameter(SIZE * table[torch.randint(len(table), (ACTION, PREFIX))].flatten(1))
+        self.offset = nn.Parameter(torch.zeros(PREFIX * width))
 
     def embedded(self, actions: Tensor) -> Tensor:
         """Embeddings [shape=(B, K, H)] of actions [shape=(B, A)]."""
@@ -78,7 +83,7 @@ class Prefixes(nn.Module):
 
 
 class PrefixPlanner(Planner):
-    """Actions, each a prefix of the reply."""
+    """Actions, each a prefix of what the model reads."""
 
     method = "dat"
     network: Prefixes
@@ -98,19 +103,19 @@ class PrefixPlanner(Planner):
 
     @torch.no_grad()
     def reply(self, agent: PolicyAgent, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
-        """What the frozen model says behind the prompt and the prefix."""
+        """What the frozen model says behind the prefix and the prompt."""
         from transformers import GenerationConfig
 
         policy, model, window = agent.policy, agent.model, agent.window
         contexts = [context_of(view, policy, window, "") for view in views]
         tokens, attention = pad_prompts(contexts, policy.pad_id, model.device)
         before = self.network.embedded(torch.stack([one.choice for one in decisions]))
-        embedded = torch.cat([model.get_input_embeddings()(tokens), before.to(model.dtype)], dim=1)
+        embedded = torch.cat([before.to(model.dtype), model.get_input_embeddings()(tokens)], dim=1)
         config = GenerationConfig(  # type: ignore[no-untyped-call]
             do_sample=True, temperature=window.temperature, top_k=0, top_p=1.0, max_new_tokens=window.max_new_tokens,
             eos_token_id=list(policy.eos_ids), pad_token_id=policy.pad_id,
         )  # fmt: skip
-        seen = torch.cat([attention, attention.new_ones(len(tokens), PREFIX)], dim=1)
+        seen = torch.cat([attention.new_ones(len(tokens), PREFIX), attention], dim=1)  # Padding has no place.
         with seeded([agent.seed, [view.number for view in views]]), finite_probabilities():
             replies = model.generate(inputs_embeds=embedded, attention_mask=seen, generation_config=config)
         said = [
@@ -120,14 +125,13 @@ class PrefixPlanner(Planner):
         return [act_said(view, " ".join(text.split())) for view, text in zip(views, said, strict=True)]
 
     def likelihood(self, examples: Sequence[tuple[Tensor, TurnTokens]]) -> Tensor:
-        """Mean log-likelihood, nats a token, of what is said behind each prompt and its prefix, by the state there."""
+        """Mean log-likelihood, nats a token, of what is said behind each prefix and its prompt, by the state there."""
         before = self.network.embedded(self.network.actor(torch.stack([state for state, _ in examples])))
         embed, pad = self.policy.model.get_input_embeddings(), torch.nn.utils.rnn.pad_sequence
         inputs, labels = [], []
         for (_, row), prefix in zip(examples, before, strict=True):
-            embedded, said = embed(torch.tensor(row.ids)), list(row.ids[row.prompt :])
-            inputs.append(torch.cat([embedded[: row.prompt], prefix, embedded[row.prompt :]]))
-            labels.append(torch.tensor([IGNORED] * (row.prompt + PREFIX) + said))
+            inputs.append(torch.cat([prefix, embed(torch.tensor(row.ids))]))
+            labels.append(torch.tensor([IGNORED] * (PREFIX + row.prompt) + list(row.ids[row.prompt :])))
         out = self.policy.model(
             inputs_embeds=pad(inputs, batch_first=True),
             attention_mask=pad([torch.ones_like(one) for one in labels], batch_first=True),
@@ -197,12 +201,15 @@ def improve(actor: nn.Module, known: Transitions, updates: int) -> None:
 
 
 def self_clone(run: SocialRun, planner: PrefixPlanner) -> None:
-    """Teach actor and up-mapping prefixes with which the model says what it says without them."""
+    """Teach the up-mapping prefixes with which the model says what it says without them."""
     played = run.play(planner.policy, "itself")
     steps = [step for episode in played for step in episode.steps if step.said and not step.act.stands]
     said = [answer(run, step, "", step.said) for step in steps]
     examples = list(zip(states_of(planner.policy, steps), said, strict=True))
-    optimizer = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
+    with torch.no_grad():
+        begin = torch.tensor([said[0].ids[0]] * PREFIX)
+        planner.network.offset.copy_(run.model.get_input_embeddings()(begin).flatten())
+    optimizer = torch.optim.Adam([planner.network.up, planner.network.offset], lr=run.settings.lr)
     supervise(run, "self-cloning", examples, lambda chosen: -planner.likelihood(chosen), optimizer)
 
 
@@ -215,7 +222,7 @@ def train(run: SocialRun) -> LearnedPlanner:
         planner = PrefixPlanner(run.agent())
         self_clone(run, planner)
     agent = PlannedAgent(f"dat@{run.policy.name}", planner.policy, planner)
-    tell_score(run, agent, "before reinforcement")
+    start = started(run, agent)
     known: list[tuple[Sequence[Decision], float]] = []
     for number in range(1, run.settings.rounds + 1):
         explorer = replace(agent, explores=True, decided={})
@@ -224,7 +231,7 @@ def train(run: SocialRun) -> LearnedPlanner:
         with seeded([run.seed, number]):
             improve(planner.network.actor, transitions(known), UPDATES)
         run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
-    return LearnedPlanner.of(agent)
+    return LearnedPlanner.of(agent, start)
 
 
 class DAT(FolderPlanner):

@@ -44,6 +44,10 @@ class Learned(Protocol):
     def agent(self) -> Agent:
         """Who plays what was learned."""
 
+    @property
+    def start(self) -> Scores:
+        """What it scored on the held-out tasks before it was reinforced."""
+
     def write(self, folder: Path) -> None:
         """Write what `agent` needs beside the policy into the policy's folder, which is there."""
 
@@ -108,6 +112,8 @@ def train_social(
     learned: Learned | None = getattr(import_module(module), name)(run)
     agent = run.agent() if learned is None else learned.agent
     after = evaluate(agent, run.tasks.held_out, run.partner, EVALUATED)
+    if learned is not None:
+        tell(f"over its own start: {after.less(learned.start).text(2, sign=True)}")
     report = SocialReport(method, policy, before, after, "policy" if learned is None else method)
     _write(out, run, report, learned)
     return report

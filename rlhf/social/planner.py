@@ -1,45 +1,35 @@
-"""A planner before a frozen policy: what it decides before each act, who plays so, how it learns, and its files.
+"""A planner before a frozen policy: what it decides before each act, who plays so, and its files.
 
-What `ppdpp`, `epo` and `dat` share. REINFORCE (Williams, 1992) has the exact goal score of the episode for its return,
-discounted to each act, and for its baseline the mean of the other episodes of the same task and seat (leave one out).
+What `ppdpp`, `epo` and `dat` share.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
-from apportion.credit import leave_one_out
 from apportion.environments.environment import Action, Observation
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.foundation.files import at_home, canonical_json, digest, file_digest
 from apportion.foundation.model_hub.names import model_digest
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.folder import base_of
 from apportion.rlhf.sampling.policy_agent import FolderPolicy, PolicyAgent
 from apportion.rlhf.sampling.rollout import pad_prompts
-from apportion.rlhf.social.episodes import AT_ONCE, HIGHEST, Scores, SeatStep, SocialEpisode, evaluate
-from apportion.rlhf.social.methods import EVALUATED
-from apportion.rlhf.social.run import SocialRun
-from apportion.rlhf.social.strategies import clone_follower, context_of, told
+from apportion.rlhf.social.episodes import AT_ONCE, Scores, SeatStep, SocialEpisode
+from apportion.rlhf.social.strategies import context_of, told
 
 SETTINGS, WEIGHTS = "planner.json", "planner.safetensors"
-DISCOUNT = 0.95
-"""Of the return, from act to act: what is nearer to the agreement has more of the credit."""
-
-_Example = TypeVar("_Example")
 
 
 class Decision(NamedTuple):
@@ -87,17 +77,6 @@ class Planner(ABC):
         """What the policy does by the decisions: it is told the strategy, and nobody else is."""
         said = {view.number: told(one.strategy) for view, one in zip(views, decisions, strict=True)}
         return replace(agent, hint=lambda view: said[view.number]).act_all(views)
-
-
-class DrawingPlanner(Planner):
-    """One whose decisions have likelihoods, so that REINFORCE can train it."""
-
-    @abstractmethod
-    def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
-        """How likely each decision is, with gradients to what learns alone [shape=(N,)] float32."""
-
-
-LogProbs = Callable[[Sequence[Decision]], Tensor]
 
 
 @dataclass(frozen=True)
@@ -154,50 +133,20 @@ def states_of(agent: PolicyAgent, steps: Sequence[SeatStep]) -> Tensor:
     return torch.cat([hidden_states(agent, read[first : first + AT_ONCE]) for first in range(0, len(read), AT_ONCE)])
 
 
-def credits(played: Sequence[SocialEpisode]) -> list[list[float]]:
-    """By episode, the advantage of each of its acts. Raises InputError: a task was played once only."""
-    groups = defaultdict[str, list[int]](list)
-    for number, episode in enumerate(played):
-        groups[episode.start.name].append(number)
-    gains = dict[int, float]()
-    for numbers in groups.values():
-        if len(numbers) < 2:
-            raise InputError("draws = 1: an episode is compared with others of its task and seat; set 2 at least")
-        rows = leave_one_out([[played[number].score / HIGHEST] for number in numbers])
-        gains |= {number: float(row[0]) for number, row in zip(numbers, rows, strict=True)}
-    return [[gains[at] * DISCOUNT**left for left in reversed(range(len(one.steps)))] for at, one in enumerate(played)]
-
-
-def descend(
-    loss: Callable[[list[_Example]], Tensor], examples: Sequence[_Example], batch: int, optimizer: Optimizer
-) -> float:
-    """One pass over examples in a drawn order, ``batch`` an update: the mean loss. Raises UnitError: that is none."""
-    losses = []
-    order = torch.randperm(len(examples)).tolist()
-    for first in range(0, len(order), batch):
-        value = loss([examples[one] for one in order[first : first + batch]])
-        if not torch.isfinite(value):
-            raise UnitError(f"a planner's loss is {value.item()}; it must be a finite number. Lower lr.")
-        optimizer.zero_grad()
-        value.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_([one for group in optimizer.param_groups for one in group["params"]], 1.0)
-        optimizer.step()
-        losses.append(value.item())
-    return sum(losses) / len(losses)
-
-
 @dataclass(frozen=True)
 class LearnedPlanner:
-    """What a training gives. ``weights``: as they are at its end, whatever becomes of the model that they lie in."""
+    """What a training gives. ``start``: what it scored before it was reinforced. ``weights``: as they are at its end,
+    whatever becomes of the model that they lie in."""
 
     agent: PlannedAgent
+    start: Scores
     weights: Mapping[str, Tensor]
 
     @classmethod
-    def of(cls, agent: PlannedAgent) -> Self:
+    def of(cls, agent: PlannedAgent, start: Scores) -> Self:
         """The planner of an agent as it is now."""
         kept = {name: value.detach().clone().contiguous() for name, value in agent.planner.weights().items()}
-        return cls(agent, kept)
+        return cls(agent, start, kept)
 
     def write(self, folder: Path) -> None:
         """Write the planner beside the policy in ``folder``; equal ones give equal bytes."""
@@ -211,59 +160,6 @@ def policy_digest(folder: Path) -> str:
     """What tells the frozen policy in a folder from every other one: its base, adapters and tokenizer."""
     files = ("adapter_model.safetensors", "adapter_config.json", "tokenizer.json")
     return digest([model_digest(base_of(folder)), *(file_digest(folder / name) for name in files)])
-
-
-def train_planner(
-    run: SocialRun, made: Callable[[PolicyAgent], DrawingPlanner], known: Callable[[PolicyAgent], list[Decision]]
-) -> LearnedPlanner:
-    """The policy learns to follow strategies and is frozen, the planner learns what is ``known``, then REINFORCE.
-
-    ``known``: the expert's decisions, for the supervised start. Raises InputError: as `credits`. Raises UnitError: a
-    loss is no finite number.
-    """
-    clone_follower(run)
-    frozen = run.agent()
-    with seeded(run.seed):
-        planner = made(frozen)
-        optimizer = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
-        supervise(run, "supervised start", known(frozen), lambda chosen: -planner.log_probs(chosen).mean(), optimizer)
-    agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
-    tell_score(run, agent, "before reinforcement")
-    for number in range(1, run.settings.rounds + 1):
-        reinforce(run, agent, planner.log_probs, optimizer, number)
-    return LearnedPlanner.of(agent)
-
-
-def supervise(
-    run: SocialRun, what: str, examples: Sequence[_Example], loss: Callable[[list[_Example]], Tensor], by: Optimizer
-) -> None:
-    """``epochs`` passes over examples; tells how the loss fell."""
-    losses = [descend(loss, examples, run.settings.batch_size, by) for _ in range(run.settings.epochs)]
-    run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
-
-
-def reinforce(run: SocialRun, agent: PlannedAgent, log_probs: LogProbs, optimizer: Optimizer, number: int) -> None:
-    """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them."""
-    explorer = replace(agent, explores=True, decided={})
-    played = run.play(explorer, f"reinforce-{number}")
-    pairs = [
-        pair
-        for episode, row in zip(played, credits(played), strict=True)
-        for pair in zip(explorer.decisions(episode), row, strict=True)
-    ]
-
-    def loss(chosen: list[tuple[Decision, float]]) -> Tensor:
-        credit = torch.tensor([credit for _, credit in chosen])
-        return -(credit * log_probs([decision for decision, _ in chosen])).mean()
-
-    with seeded([run.seed, number]):
-        descend(loss, pairs, run.settings.batch_size, optimizer)
-    run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
-
-
-def tell_score(run: SocialRun, agent: PlannedAgent, what: str) -> None:
-    """Tell what the agent scores on the held-out tasks now."""
-    run.tell(f"{what}: {evaluate(agent, run.tasks.held_out, run.partner, EVALUATED).mean.text(2)} held out")
 
 
 class FolderPlanner(FolderPolicy):

@@ -1,5 +1,5 @@
 """PPDPP: a small classifier chooses one of a list of strategies before each act (Deng et al., 2024, Plug-and-play
-policy planner for large language model powered dialogue agents, section 3).
+policy planner for large language model powered dialogue agents).
 
 The planner is fine-tuned on annotated strategies first (cross-entropy), then by REINFORCE in dialogues that the
 language model plays, each strategy told to it in words; the language model is frozen.
@@ -22,15 +22,9 @@ from torch import Tensor, nn
 
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.social.planner import (
-    Decision,
-    DrawingPlanner,
-    FolderPlanner,
-    LearnedPlanner,
-    hidden_states,
-    states_of,
-    train_planner,
-)
+from apportion.rlhf.social.episodes import SeatStep
+from apportion.rlhf.social.planner import Decision, FolderPlanner, LearnedPlanner, hidden_states, states_of
+from apportion.rlhf.social.reinforce import DrawingPlanner, train_planner
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, strategy_of
 
@@ -68,8 +62,7 @@ class StrategyPlanner(DrawingPlanner):
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
 
-    def known(frozen: PolicyAgent) -> list[Decision]:
-        steps = [step for episode in run.play(run.expert, "start") for step in episode.steps]
+    def known(frozen: PolicyAgent, steps: list[SeatStep]) -> list[Decision]:
         chosen = [torch.tensor(NAMES.index(strategy_of(step))) for step in steps]
         return [Decision(state, one) for state, one in zip(states_of(frozen, steps), chosen, strict=True)]
 

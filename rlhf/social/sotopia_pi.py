@@ -1,5 +1,5 @@
 """SOTOPIA-π: behaviour cloning of an expert, then self-reinforcement (Wang et al., 2024, Interactive learning of
-socially intelligent language agents, section 3).
+socially intelligent language agents).
 
 The paper's expert is GPT-4, which also rates each episode; its tasks are written anew by GPT-4. Here the expert is a
 script, the goal score is exact, and the tasks are the bundled bargains.

@@ -19,7 +19,7 @@ from apportion.rlhf.policy.loading import Policy
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.sampling.policy_agent import episode_seen, live_context
 from apportion.rlhf.social.episodes import SeatStep
-from apportion.rlhf.social.run import SocialRun, TurnTokens, labelled
+from apportion.rlhf.social.run import SocialRun, TurnTokens, labelled, turn_tokens
 
 STRATEGIES = {
     "talk": "Chat, and offer nothing yet.",
@@ -82,15 +82,21 @@ def answer(run: SocialRun, step: SeatStep, cue: str, said: str) -> TurnTokens:
 
 
 def clone_follower(run: SocialRun) -> None:
-    """Let the run's policy learn to follow strategies, unless ``cloning`` is off; from here on it is frozen."""
+    """Let the run's policy learn to follow strategies, unless ``cloning`` is off; from here on it is frozen.
+
+    Next to acts by strategies it learns what it says itself where none is told, so that this stays as it is.
+    """
     if run.settings.cloning:
+        itself = [turn_tokens(run.policy, one.steps, run.settings.window) for one in run.play(run.agent(), "itself")]
         acts = [step for episode in run.play(FOLLOWER, "following") for step in episode.steps]
-        rows = [labelled(answer(run, step, told(STRATEGIES[drawn(step.view)]), step.said)) for step in acts]
-        run.learn_rows(rows, f"{len(rows)} acts", "following strategies")
+        rows = [answer(run, step, told(STRATEGIES[drawn(step.view)]), step.said) for step in acts]
+        rows += [row for row in itself if any(row.mask)]
+        run.learn_rows([labelled(row) for row in rows], f"{len(acts)} acts", "following strategies")
     freeze(run)
 
 
 def freeze(run: SocialRun) -> None:
     """From here on nothing changes the policy."""
+    run.model.eval()  # No dropout, and a KV cache, after a trainer.
     for weight in run.model.parameters():
         weight.requires_grad_(False)

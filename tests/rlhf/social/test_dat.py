@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from apportion.environments.environment import Observation
-from apportion.rlhf.social.dat import ACTION, PREFIX, PrefixPlanner, improve, network, self_clone, transitions
+from apportion.rlhf.social.dat import ACTION, NOISE, PREFIX, PrefixPlanner, improve, network, self_clone, transitions
 from apportion.rlhf.social.episodes import play_all
 from apportion.rlhf.social.planner import Decision, PlannedAgent, seeded, states_of
 from apportion.rlhf.social.strategies import answer, freeze
@@ -47,18 +47,30 @@ def test_noise_is_drawn_only_where_it_explores_and_actions_stay_bounded(planned)
     assert (noisy.choice - mean).abs().max() > 0 and noisy.choice.abs().max() <= 1
 
 
-def test_self_cloning_makes_what_the_model_says_likely_again(planned):
+def test_self_cloning_makes_what_the_model_says_likely_again_and_leaves_the_actor_room(planned):
     run, planner = planned
     told = []
     run.tell, run.tasks = told.append, small_tasks(2)
-    with seeded(2), torch.no_grad():
-        planner.network.offset += torch.randn(PREFIX * 32)  # A prefix that is in the way.
+    run.settings = run.settings.model_copy(update={"epochs": 40})
     steps = play_all(run.tasks.training[:1], run.agent(), Says())[0].steps
-    examples = list(zip(states_of(run.agent(), steps), [answer(run, one, "", one.said) for one in steps], strict=True))
-    before = planner.likelihood(examples).item()
+    states = states_of(run.agent(), steps)
+    examples = list(zip(states, [answer(run, one, "", one.said) for one in steps], strict=True))
+    before, actions = planner.likelihood(examples).item(), planner.network.actor(states)
     self_clone(run, planner)
     assert planner.likelihood(examples).item() > before + 0.2
     assert told and told[0].startswith("self-cloning: ")
+    # At the bounds neither noise nor a gradient would change an action.
+    assert torch.equal(planner.network.actor(states), actions) and actions.abs().max() < 0.9
+
+
+def test_the_noise_of_play_moves_a_prefix_by_its_own_size(planned):
+    _, planner = planned
+    with seeded(1), torch.no_grad():
+        moved = planner.network.embedded(NOISE * torch.randn(50, ACTION)) - planner.network.embedded(
+            torch.zeros(1, ACTION)
+        )
+    size = planner.policy.model.get_input_embeddings().weight.norm(dim=1).mean().item()
+    assert 0.5 * size < moved.norm(dim=2).mean().item() < 4 * size
 
 
 def test_of_an_episode_only_its_last_act_is_paid_and_nothing_follows_it():

@@ -8,7 +8,7 @@ from apportion.environments.sotopia.agents import ROSTER
 from apportion.foundation.errors import InputError
 from apportion.rlhf.policy.folder import read_window
 from apportion.rlhf.social import methods, run
-from apportion.rlhf.social.episodes import evaluate
+from apportion.rlhf.social.episodes import Scores, evaluate
 from apportion.rlhf.social.methods import METHODS, SocialReport, train_social
 from apportion.rlhf.social.run import SocialSettings
 from tests.rlhf.social.small import Says, small_tasks
@@ -49,7 +49,7 @@ def test_a_folder_plays_and_goes_on_and_equal_seeds_give_equal_bytes(tmp_path):
 class Beside:
     """What a method learned beside adapters."""
 
-    agent = Says("offer: 1")
+    agent, start = Says("offer: 1"), Scores({"one": 0.0}, 0.0)
 
     def write(self, folder):
         (folder / "beside.txt").write_text("more")
@@ -60,7 +60,10 @@ def test_what_a_method_gives_plays_and_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(methods, "METHODS", {"own": place})
     asked = []
     monkeypatch.setattr(methods, "evaluate", lambda agent, *rest: asked.append(agent) or evaluate(agent, *rest))
-    train_social("own", "tiny", tmp_path / "out", QUICK, 0)
+    told = []
+    Beside.start = Scores({f"{small_tasks().held_out[0].name.rsplit('-', 2)[0]}": 0.0}, 0.0)
+    report = train_social("own", "tiny", tmp_path / "out", QUICK, 0, told.append)
+    assert told[-1] == f"over its own start: {report.after.mean.text(2, sign=True)}"
     assert (tmp_path / "out" / "beside.txt").read_text() == "more" and asked[1] is Beside.agent
 
 
@@ -83,8 +86,6 @@ def test_every_method_is_there():
 
 
 def test_a_report_tells_both_scores_and_the_paired_gain():
-    from apportion.rlhf.social.episodes import Scores
-
     names = [f"task {number}" for number in range(4)]
     before, after = (Scores(dict.fromkeys(names, value), 0.5) for value in (2.0, 5.0))
     text = SocialReport("sdpo", "tiny", before, after).text()

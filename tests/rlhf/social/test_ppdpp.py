@@ -7,8 +7,8 @@ import torch
 
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.foundation.errors import InputError
-from apportion.rlhf.social import planner as shared
 from apportion.rlhf.social import ppdpp, run
+from apportion.rlhf.social import reinforce as learning
 from apportion.rlhf.social.episodes import evaluate
 from apportion.rlhf.social.methods import train_social
 from apportion.rlhf.social.planner import LearnedPlanner
@@ -26,7 +26,7 @@ def test_a_round_from_end_to_end(method, tmp_path, monkeypatch):
     told = []
     report = train_social(method, "tiny", tmp_path / "one", QUICK, 3, told.append)
     first = {"dat": ["cloning", "cloning", "self-cloning"]}.get(method, ["following strategies", "supervised start"])
-    assert [line.split(":")[0] for line in told] == [*first, "before reinforcement", "round 1"]
+    assert [line.split(":")[0] for line in told] == [*first, "before reinforcement", "round 1", "over its own start"]
     assert report.agent == method and f"{method}, from tiny" in (tmp_path / "one" / "README.md").read_text()
     assert not (tmp_path / "one" / "reasoner").exists()
     agent = ROSTER.scripted(f"{method}@{tmp_path / 'one'}")
@@ -41,7 +41,7 @@ def test_a_round_from_end_to_end(method, tmp_path, monkeypatch):
 def test_the_supervised_start_learns_what_the_expert_does(monkeypatch):
     begun = small_run(SMALL.model_copy(update={"cloning": False, "rounds": 0, "epochs": 40, "lr": 0.02}))
     begun.tasks = small_tasks(20)
-    monkeypatch.setattr(shared, "tell_score", lambda *asked: None)
+    monkeypatch.setattr(learning, "started", lambda *asked: None)
     states = []
 
     def by_act(agent, steps):

@@ -6,6 +6,7 @@ import torch
 from apportion.environments.agents.agent import ScriptedAgent
 from apportion.environments.environment import Action
 from apportion.environments.sotopia.agents import ROSTER
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.social.episodes import play_all
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, answer, clone_follower, drawn, followed, strategy_of, told
@@ -44,12 +45,16 @@ def test_a_policy_clones_strategies_and_is_frozen_or_is_frozen_as_it_is(monkeypa
     clone_follower(run)
     assert not learned and not any(weight.requires_grad for weight in run.model.parameters())
     run = small_run()
+    monkeypatch.setattr(PolicyAgent, "act_all", lambda self, views: [Action("speak", "Hello.")] * len(views))
+    played = run.play(run.agent(), "itself")
     clone_follower(run)
     ((rows, what, tag),) = learned
-    assert what == f"{len(rows)} acts" and tag == "following strategies"
+    assert tag == "following strategies"
     assert not any(weight.requires_grad for weight in run.model.parameters())
-    read = [run.policy.tokenizer.decode(row["input_ids"]) for row in rows]
-    assert all("(Strategy: " in text for text in read)
+    read = ["(Strategy: " in run.policy.tokenizer.decode(row["input_ids"]) for row in rows]
+    alone = sum(any(not step.act.stands for step in one.steps) for one in played)
+    assert what == f"{sum(read)} acts" and read == sorted(read, reverse=True)
+    assert len(read) - sum(read) == alone > 0  # What it says where it is told none.
 
 
 def test_strategies_are_drawn_alike_for_the_same_view_and_all_of_them():

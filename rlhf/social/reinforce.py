@@ -1,0 +1,129 @@
+"""How planners learn: what is known by cross-entropy, and the rest by REINFORCE (Williams, 1992).
+
+Its return is the exact goal score of the episode, discounted to each act; its baseline is the mean of the other
+episodes of the same task and seat (leave one out).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from apportion.credit import leave_one_out
+from apportion.foundation.errors import InputError, UnitError
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
+from apportion.rlhf.social.episodes import HIGHEST, Scores, SeatStep, SocialEpisode, evaluate
+from apportion.rlhf.social.methods import EVALUATED
+from apportion.rlhf.social.planner import Decision, LearnedPlanner, PlannedAgent, Planner, seeded
+from apportion.rlhf.social.run import SocialRun
+from apportion.rlhf.social.strategies import clone_follower
+
+DISCOUNT = 0.95
+"""Of the return, from act to act: what is nearer to the agreement has more of the credit."""
+
+_Example = TypeVar("_Example")
+
+
+class DrawingPlanner(Planner):
+    """One whose decisions have likelihoods."""
+
+    @abstractmethod
+    def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
+        """How likely each decision is, with gradients to what learns alone [shape=(N,)] float32."""
+
+
+def credits(played: Sequence[SocialEpisode]) -> list[list[float]]:
+    """By episode, the advantage of each of its acts. Raises InputError: a task was played once only."""
+    groups = defaultdict[str, list[int]](list)
+    for number, episode in enumerate(played):
+        groups[episode.start.name].append(number)
+    gains = dict[int, float]()
+    for numbers in groups.values():
+        if len(numbers) < 2:
+            raise InputError("draws = 1: an episode is compared with others of its task and seat; set 2 at least")
+        rows = leave_one_out([[played[number].score / HIGHEST] for number in numbers])
+        gains |= {number: float(row[0]) for number, row in zip(numbers, rows, strict=True)}
+    return [[gains[at] * DISCOUNT**left for left in reversed(range(len(one.steps)))] for at, one in enumerate(played)]
+
+
+def descend(
+    loss: Callable[[list[_Example]], Tensor], examples: Sequence[_Example], batch: int, optimizer: Optimizer
+) -> float:
+    """One pass over examples in a drawn order, ``batch`` an update: the mean loss. Raises UnitError: that is none."""
+    losses = []
+    order = torch.randperm(len(examples)).tolist()
+    for first in range(0, len(order), batch):
+        value = loss([examples[one] for one in order[first : first + batch]])
+        if not torch.isfinite(value):
+            raise UnitError(f"a planner's loss is {value.item()}; it must be a finite number. Lower lr.")
+        optimizer.zero_grad()
+        value.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_([one for group in optimizer.param_groups for one in group["params"]], 1.0)
+        optimizer.step()
+        losses.append(value.item())
+    return sum(losses) / len(losses)
+
+
+def train_planner(
+    run: SocialRun,
+    made: Callable[[PolicyAgent], DrawingPlanner],
+    known: Callable[[PolicyAgent, list[SeatStep]], list[Decision]],
+) -> LearnedPlanner:
+    """The policy learns to follow strategies and is frozen, the planner learns what is ``known``, then REINFORCE.
+
+    ``known``: the decisions that the expert's acts come to, for the supervised start. Raises InputError: as `credits`.
+    Raises UnitError: a loss is no finite number.
+    """
+    clone_follower(run)
+    frozen = run.agent()
+    steps = [step for episode in run.play(run.expert, "start") for step in episode.steps]
+    with seeded(run.seed):
+        planner = made(frozen)
+        by = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
+        supervise(run, "supervised start", known(frozen, steps), lambda few: -planner.log_probs(few).mean(), by)
+    agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
+    start = started(run, agent)
+    for number in range(1, run.settings.rounds + 1):
+        reinforce(run, agent, planner, by, number)
+    return LearnedPlanner.of(agent, start)
+
+
+def supervise(
+    run: SocialRun, what: str, examples: Sequence[_Example], loss: Callable[[list[_Example]], Tensor], by: Optimizer
+) -> None:
+    """``epochs`` passes over examples; tells how the loss fell."""
+    losses = [descend(loss, examples, run.settings.batch_size, by) for _ in range(run.settings.epochs)]
+    run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
+
+
+def reinforce(run: SocialRun, agent: PlannedAgent, planner: DrawingPlanner, by: Optimizer, number: int) -> None:
+    """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them."""
+    explorer = replace(agent, explores=True, decided={})
+    played = run.play(explorer, f"reinforce-{number}")
+    pairs = [
+        pair
+        for episode, row in zip(played, credits(played), strict=True)
+        for pair in zip(explorer.decisions(episode), row, strict=True)
+    ]
+
+    def loss(chosen: list[tuple[Decision, float]]) -> Tensor:
+        credit = torch.tensor([credit for _, credit in chosen])
+        return -(credit * planner.log_probs([decision for decision, _ in chosen])).mean()
+
+    with seeded([run.seed, number]):
+        descend(loss, pairs, run.settings.batch_size, by)
+    run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
+
+
+def started(run: SocialRun, agent: PlannedAgent) -> Scores:
+    """What the agent scores on the held-out tasks before it is reinforced."""
+    scores = evaluate(agent, run.tasks.held_out, run.partner, EVALUATED)
+    run.tell(f"before reinforcement: {scores.mean.text(2)} held out")
+    return scores
