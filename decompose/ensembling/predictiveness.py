@@ -87,7 +87,7 @@ def _cross_validate(source: Component, training: Sequence[Episode], places: Mapp
     others = (scores.sum() - scores) / (len(scores) - 1)
     missed = scores - [left_out[episode.key] for episode in known]
     errors = (np.square(missed), np.square(scores - others))
-    sums = np.stack([np.bincount(rows, of, len(places)) for of in errors], axis=1)
+    sums: Floats = np.stack([np.bincount(rows, of, len(places)) for of in errors], axis=1).astype(np.float64)
     return CrossValidatedR2(float(_explained(sums.sum(axis=0))), _explained(drawn_sums(sums, SAMPLING)), sessions)
 
 
