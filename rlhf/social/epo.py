@@ -13,8 +13,8 @@ Choices where the paper leaves one, or cannot be followed:
 - The paper's process reward model names the turns that mattered. Here the return is the exact goal score, discounted
   to each act, less that of other episodes of the task: credit by turn without another model.
 - One agent is trained against the partner that ``partner`` names; theirs plays against itself in turns.
-- In play the likeliest tokens are taken. Nothing holds the reasoner near its start: at ``lr`` = 3e-3 `tiny` wrote no
-  words any more after two rounds.
+- In play the likeliest tokens are taken. What was taught is held by `ANCHOR`: without it, at ``lr`` = 3e-3, `tiny`
+  wrote no words any more after two rounds.
 """
 
 from __future__ import annotations

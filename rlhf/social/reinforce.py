@@ -25,6 +25,8 @@ from apportion.rlhf.social.planner import Decision, LearnedPlanner, PlannedAgent
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import clone_follower
 
+ANCHOR = 0.1
+"""Of cross-entropy of what is known in the loss of REINFORCE: without it few episodes drive a planner to noise."""
 DISCOUNT = 0.95
 """Of the return, from act to act: what is nearer to the agreement has more of the credit."""
 
@@ -87,11 +89,12 @@ def train_planner(
     with seeded(run.seed):
         planner = made(frozen)
         by = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
-        supervise(run, "supervised start", known(frozen, steps), lambda few: -planner.log_probs(few).mean(), by)
+        taught = known(frozen, steps)
+        supervise(run, "supervised start", taught, lambda few: -planner.log_probs(few).mean(), by)
     agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
     start = started(run, agent)
     for number in range(1, run.settings.rounds + 1):
-        reinforce(run, agent, planner, by, number)
+        reinforce(run, agent, planner, by, number, taught)
     return LearnedPlanner.of(agent, start)
 
 
@@ -103,8 +106,12 @@ def supervise(
     run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
 
 
-def reinforce(run: SocialRun, agent: PlannedAgent, planner: DrawingPlanner, by: Optimizer, number: int) -> None:
-    """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them."""
+def reinforce(
+    run: SocialRun, agent: PlannedAgent, planner: DrawingPlanner, by: Optimizer, number: int, taught: list[Decision]
+) -> None:
+    """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them, which does not
+    forget what was ``taught``.
+    """
     explorer = replace(agent, explores=True, decided={})
     played = run.play(explorer, f"reinforce-{number}")
     pairs = [
@@ -114,8 +121,10 @@ def reinforce(run: SocialRun, agent: PlannedAgent, planner: DrawingPlanner, by: 
     ]
 
     def loss(chosen: list[tuple[Decision, float]]) -> Tensor:
-        credit = torch.tensor([credit for _, credit in chosen])
-        return -(credit * planner.log_probs([decision for decision, _ in chosen])).mean()
+        kept = [taught[place] for place in torch.randint(len(taught), (len(chosen),)).tolist()] if taught else []
+        weights = torch.tensor([credit for _, credit in chosen] + [ANCHOR] * len(kept))
+        found = planner.log_probs([*(decision for decision, _ in chosen), *kept])
+        return -(weights * found).sum() / len(chosen)
 
     with seeded([run.seed, number]):
         descend(loss, pairs, run.settings.batch_size, by)

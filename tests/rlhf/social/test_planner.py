@@ -56,7 +56,7 @@ def test_only_the_planner_learns(method):
             learning, "credits", lambda played: [[(-1.0) ** at] * len(one.steps) for at, one in enumerate(played)]
         )
         with paid.context():
-            reinforce(run, agent, agent.planner, torch.optim.Adam(agent.planner.parameters, lr=0.1), 0)
+            reinforce(run, agent, agent.planner, torch.optim.Adam(agent.planner.parameters, lr=0.1), 0, [])
         paid.undo()
     after = dict(run.model.named_parameters())
     assert all(torch.equal(before[name], after[name]) for name in before)

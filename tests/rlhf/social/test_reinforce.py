@@ -7,7 +7,7 @@ from apportion.environments.sotopia.agents import ROSTER
 from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.social import ppdpp
 from apportion.rlhf.social.episodes import evaluate, play_all
-from apportion.rlhf.social.planner import PlannedAgent, seeded
+from apportion.rlhf.social.planner import Decision, PlannedAgent, seeded
 from apportion.rlhf.social.ppdpp import NAMES, StrategyPlanner
 from apportion.rlhf.social.reinforce import credits, descend, reinforce
 from apportion.rlhf.social.strategies import followed
@@ -53,12 +53,30 @@ def test_reinforce_finds_the_strategy_that_pays(monkeypatch):
     chances = planner.network(torch.ones(1, 32)).softmax(1)[0].tolist()
     assert chances == pytest.approx([1 / len(NAMES)] * len(NAMES))
     for number in range(12):
-        reinforce(run, agent, planner, optimizer, number)
+        reinforce(run, agent, planner, optimizer, number, [])
     best = NAMES[planner.network(torch.ones(1, 32)).argmax()]
     scores = {name: evaluate(Always(name, planner), run.tasks.training, CONCEDING).mean.value for name in NAMES}
     assert scores[best] > 5.0 > scores["accept"]
     chances = planner.network(torch.ones(1, 32)).softmax(1)[0]
     assert chances[NAMES.index("accept")] < 0.1 < 0.5 < chances.max()
+
+
+@pytest.mark.parametrize("taught", [[], [2] * 4])
+def test_where_no_episode_pays_more_what_was_taught_is_not_forgotten(monkeypatch, taught):
+    unmoved(monkeypatch)
+    monkeypatch.setattr(
+        "apportion.rlhf.social.reinforce.credits", lambda played: [[0.0] * len(one.steps) for one in played]
+    )
+    run = small_run(ONE_TASK)
+    run.tasks = small_tasks(20)
+    with seeded(0):
+        planner = Obeyed(run.agent())
+    known = [Decision(torch.ones(32), torch.tensor(one)) for one in taught]
+    reinforce(
+        run, PlannedAgent("obeyed", planner.policy, planner), planner, torch.optim.Adam(planner.parameters), 0, known
+    )
+    chances = planner.network(torch.ones(1, 32)).softmax(1)[0].tolist()
+    assert chances[2] > 1 / len(NAMES) if taught else chances == pytest.approx([1 / len(NAMES)] * len(NAMES))
 
 
 class Always:
