@@ -9,14 +9,13 @@
 [4.0]
 
 From the ground up: `speaker_labels` (who speaks, without names), `session` (one conversation as values), `schema`
-(every table's columns), `turn_rows` (a row a turn), `annotators` (whose turn labels are), `files` (strangers', read
-strictly), `speakers` (who spoke, by evidence), `builder` (a corpus that is being made), `account` (what an import read,
-and where all of it went), `languages` (in which one people talk), `mean_std` (mean and spread), `corpus` (the folder of
-tables), `targets` (whose turns count in a session), `sotopia_eval` and `sotopia_markup` (SOTOPIA's scales, and who
-reads which part), `casino_points` (its game in figures), `splits` (who is learned from), `recordings` (what a person
-would see and hear of them), `issue`, `checks` and `validate` (what is wrong in it), `power` (which difference a size
-can show), `inspection` (what it can tell), `writer` (a corpus that was made, written), `importers` (other people's
-formats).
+(every table's columns), `annotators` (whose turn labels are), `files` (strangers', read strictly), `speakers`
+(who spoke, by evidence), `builder` (a corpus that is being made), `account` (what an import read, and where all of it
+went), `languages` (in which one people talk), `mean_std` (mean and spread), `corpus` (the folder of tables), `targets`
+(whose turns count in a session), `sotopia_eval` and `sotopia_markup` (SOTOPIA's scales, and who reads which part),
+`casino_points` (its game in figures), `splits` (who is learned from), `recordings` (what a person would see and hear of
+them), `issue`, `checks` and `validate` (what is wrong in it), `power` (which difference a size can show), `inspection`
+(what it can tell), `writer` (a corpus that was made, written), `importers` (other people's formats).
 
 Names are imported when they are first used, so that this package costs nothing to import.
 """

@@ -25,13 +25,12 @@ from apportion.corpus.files.tablefile import (
     write_table,
 )
 from apportion.corpus.mean_std import mean
-from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.recordings.mirrored import mirrored
 from apportion.corpus.schema import CORPUS_TABLES, TableSchema
 from apportion.corpus.session import BACKGROUND_KINDS, Background, Event, Media, Rating, Session, Turn
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import check_path, sync, temporary_name
+from apportion.foundation.files import check_path, is_address, sync, temporary_name
 
 KEPT_SESSIONS = 256
 REQUIRED_TABLES = ("sessions", "utterances", "ratings")
@@ -69,7 +68,7 @@ class Corpus:
         Raises ``InputError``: no such folder, a missing, unreadable or damaged table, a missing column, a value of the
         wrong type, rows without a session id, a corpus of no sessions.
         """
-        root = mirrored(path) if isinstance(path, str) and is_address(path) else Path(path)
+        root = _place(path)
         _check_folder(root)
         corpus = cls.of(root, {name: _open_table(root, schema) for name, schema in SCHEMAS.items()})
         if corpus.sessions.num_rows == 0:
@@ -79,7 +78,7 @@ class Corpus:
     @classmethod
     def of(cls, root: str | Path, tables: Mapping[str, pa.Table]) -> Corpus:
         """A corpus of tables in memory; those left out are empty."""
-        return cls(Path(root), **{name: tables.get(name, s.arrow.empty_table()) for name, s in SCHEMAS.items()})
+        return cls(_place(root), **{name: tables.get(name, s.arrow.empty_table()) for name, s in SCHEMAS.items()})
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -264,6 +263,12 @@ def _backgrounds(rows: list[tuple[Any, ...]]) -> tuple[Background, ...]:
     order = {kind: place for place, kind in enumerate(BACKGROUND_KINDS)}
     known = (Background(*values) for values in rows)
     return tuple(sorted(known, key=lambda b: (b.speaker is not None, b.speaker or "", order.get(b.kind, len(order)))))
+
+
+def _place(path: str | Path) -> Path:
+    if isinstance(path, str):
+        return mirrored(path) if is_address(path) else Path(path)
+    return path
 
 
 def _check_folder(root: Path) -> None:

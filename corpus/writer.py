@@ -18,7 +18,7 @@ from apportion.corpus.builder import CorpusBuild, SkippedSession
 from apportion.corpus.corpus import SCHEMAS, Corpus
 from apportion.corpus.files.stored_rows import StoredRows
 from apportion.corpus.files.tablefile import FORMATS, sort_rows
-from apportion.corpus.recordings.mirrored import about_of, named
+from apportion.corpus.recordings.mirrored import Mirror, named
 from apportion.corpus.recordings.told import NOTHING, REPORT, Told, look
 from apportion.corpus.speakers.settled import Speaker, speaker_lines
 from apportion.corpus.validate import ValidationIssue, validate
@@ -120,7 +120,7 @@ def options_before(out: Path, src: Path) -> dict[str, str] | None:
 
 def source_of(src: Path) -> str:
     """What a record calls the source: its URL, or its whole path."""
-    return named(src) if about_of(src) else os.path.realpath(src)
+    return named(src) if isinstance(src, Mirror) else os.path.realpath(src)
 
 
 @contextmanager

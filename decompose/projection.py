@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from apportion.corpus.files.tablefile import Places, row_places
 from apportion.corpus.schema import EPISODE_KEY, REWARDS
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.corpus.turn_rows import Places, row_places
 from apportion.decompose.method import Attribution, Method, Raw, Scale, ScoreUnits
 from apportion.decompose.reply_parsing import LARGEST
 from apportion.foundation.arrays import Floats, filled

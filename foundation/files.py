@@ -70,6 +70,11 @@ def found_from(base: Path, path: str | Path) -> Path:
     return Path(os.path.normpath(base / at_home(path)))
 
 
+def is_address(path: str) -> bool:
+    """Whether what stands where a path may is a URL."""
+    return "://" in path
+
+
 def last_name(place: str | Path) -> str:
     """The file's or folder's own name where ``place`` is a whole path; what is no path stays what it is."""
     return Path(place).name if Path(place).is_absolute() else str(place)

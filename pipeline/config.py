@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
-from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.recordings.mirrored import Mirror, mirrored
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import canonical_json, check_path, digest, found_from
+from apportion.foundation.files import canonical_json, check_path, digest, found_from, is_address
 from apportion.foundation.settings import PresetSettings, Settings, problems
 from apportion.pipeline.sections import SECTIONS, Section, cannot_be_used, section_class
 from apportion.pipeline.shared_place import checked_url

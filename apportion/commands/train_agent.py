@@ -9,6 +9,7 @@ import click
 
 from apportion.commands.shared.meter import Meter
 from apportion.commands.shared.options import PATH, option_names
+from apportion.commands.shared.stopped import Stopped
 from apportion.commands.world.deduction import RULES
 from apportion.commands.world.playing import COUNT, SEED
 
@@ -66,9 +67,16 @@ def train_player_command(
     policy@FILE plays, and --rule rounds=2 a setting (an unknown one names all). ppdpp, epo, dat sotopia: a planner
     before that model, which is frozen; ppdpp@FILE, epo@FILE or dat@FILE plays.
     """
-    if game == "sotopia":
-        _train_social(method, policy, out, games, seed, rules)
-        return
+    try:
+        if game == "sotopia":
+            _train_social(method, policy, out, games, seed, rules)
+        else:
+            _train_in_game(method, game, out, games, seed, rules)
+    except KeyboardInterrupt:
+        raise Stopped("Nothing was written; the same command begins anew.") from None
+
+
+def _train_in_game(method: str, game: str, out: Path, games: int | None, seed: int, rules: tuple[str, ...]) -> None:
     from apportion.environments.deduction.games import game_called
     from apportion.environments.deduction.player_training import MEASURES, trained
 

@@ -9,13 +9,14 @@ from typing import Any
 from apportion.corpus.checks.rows import duplicates, not_numbers, nulls, pairs, unknown_sessions
 from apportion.corpus.corpus import Corpus
 from apportion.corpus.issue import ValidationIssue
-from apportion.corpus.recordings.addresses import address_fault, is_address, shown
+from apportion.corpus.recordings.addresses import address_fault, shown
 from apportion.corpus.recordings.channel import ALLOWED, HALVES, parse_sound
 from apportion.corpus.recordings.feature_map import READY, parse_map
 from apportion.corpus.recordings.mirrored import address_in
 from apportion.corpus.schema import MEDIA
 from apportion.corpus.session import ENVIRONMENT
 from apportion.foundation.errors import UnitError
+from apportion.foundation.files import is_address
 
 KINDS = ("audio", "video", "features")
 

@@ -1,24 +1,32 @@
-"""One table as a file: Parquet or JSON Lines with the same columns, checked against its declared schema."""
+"""One table as a file (Parquet or JSON Lines with the same columns, checked against its declared schema), and its rows
+by episode and turn.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from apportion.corpus.files.textfile import read_jsonl
-from apportion.corpus.schema import TableSchema
+from apportion.corpus.schema import EPISODE_KEY, REWARDS, TableSchema
+from apportion.corpus.session import EpisodeKey
+from apportion.foundation.arrays import ROWS_AT_ONCE
 from apportion.foundation.did_you_mean import nearest
 from apportion.foundation.errors import InputError
 
 Format = Literal["parquet", "jsonl"]
+Places = Mapping[EpisodeKey, Mapping[int, int]]
+"""Episode, turn, and the row of a table that is about it."""
 FORMATS: tuple[Format, ...] = ("parquet", "jsonl")
 MOST_ROWS_A_BYTE, FREE_ROWS = 1, 1_000_000
 """Rows of a Parquet file for one byte of it, once there are more than ``FREE_ROWS``: a row with words takes tens."""
@@ -292,3 +300,37 @@ def _shown(value: Any) -> str:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def row_places(table: pa.Table) -> Places:
+    """Where each turn of each episode stands in a table with those columns; the last row of several."""
+    places: dict[EpisodeKey, dict[int, int]] = {}
+    rows = count()
+    for part in table.select([*EPISODE_KEY, "turn"]).to_batches(max_chunksize=ROWS_AT_ONCE):
+        *keys, turns = (column.to_pylist() for column in part.columns)
+        for key, turn, row in zip(zip(*keys, strict=True), turns, rows, strict=False):
+            places.setdefault(key, {})[turn] = row
+    return places
+
+
+def turn_table(
+    episodes: Sequence[EpisodeKey],
+    lengths: Sequence[int],
+    turns: Sequence[int],
+    columns: Mapping[str, Any],
+    method: str,
+    seed: int,
+) -> pa.Table:
+    """Values of a method as a table of the REWARDS schema; columns that are not given are null.
+
+    ``episodes`` (S) and how many turns each has; ``turns`` (N) are their numbers, ``columns`` values by name (N).
+    """
+    of = pa.array(np.repeat(np.arange(len(episodes)), np.asarray(lengths, np.int64)))
+    first = pa.array(np.zeros(len(turns), np.int64))
+    given = {name: pa.array([key[i] for key in episodes], pa.string()).take(of) for i, name in enumerate(EPISODE_KEY)}
+    given |= {"turn": pa.array(turns, pa.int32()), "method": pa.array([method]).take(first)}
+    given |= {"seed": pa.array([seed], pa.int32()).take(first)}
+    given |= {name: pa.array(values, pa.float64()) for name, values in columns.items()}
+    schema = REWARDS.arrow
+    every = [given[f.name] if f.name in given else pa.nulls(len(turns), f.type) for f in schema]
+    return pa.Table.from_arrays(every, schema=schema)

@@ -13,12 +13,11 @@ from apportion.corpus.builder import CorpusBuild, spilled_into
 from apportion.corpus.importers.reading.sources import LANGUAGE, SHARED_OPTIONS
 from apportion.corpus.languages.names import read_language
 from apportion.corpus.languages.settling import with_languages
-from apportion.corpus.recordings.addresses import is_address
-from apportion.corpus.recordings.mirrored import about_of, mirrored, named
+from apportion.corpus.recordings.mirrored import Mirror, mirrored, named
 from apportion.corpus.writer import ImportReport, check_free, place, source_of
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import ApportionError, InputError, UnitError, errors_called
-from apportion.foundation.files import check_path
+from apportion.foundation.files import check_path, is_address
 from apportion.foundation.registry import load_brought
 
 Importer = Callable[[Path, Mapping[str, str]], CorpusBuild]
@@ -44,13 +43,11 @@ def import_to(
     Raises ``InputError``: unknown kind, unknown option, unreadable or foreign source, no session that can be imported,
     a folder that holds something else, a folder that cannot be written.
     """
-    src, out, options = (
-        mirrored(src) if isinstance(src, str) and is_address(src) else Path(src),
-        Path(out),
-        dict(options or {}),
-    )
+    if isinstance(src, str):
+        src = mirrored(src) if is_address(src) else Path(src)
+    out, options = Path(out), dict(options or {})
     importer = find_importer(kind)
-    if kind in BRING_RECORDINGS and about_of(src):
+    if kind in BRING_RECORDINGS and isinstance(src, Mirror):
         raise InputError(
             f"import {kind}: {named(src)}: recordings come from a folder of this machine. Copy it here; or make a "
             "corpus whose media table names each recording by its URL."

@@ -56,11 +56,6 @@ class Remote:
     changed: str | None
 
 
-def is_address(path: str) -> bool:
-    """Whether a media path is a URL."""
-    return "://" in path
-
-
 def shown(url: str) -> str:
     """A URL for messages, without what may be a secret: a user, a password, a query.
 

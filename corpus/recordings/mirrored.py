@@ -18,12 +18,12 @@ from posixpath import normpath
 from typing import Any
 from urllib.parse import quote, unquote
 
-from apportion.corpus.recordings.addresses import Remote, Web, is_address, shown, source_of
+from apportion.corpus.recordings.addresses import Remote, Web, shown, source_of
 from apportion.corpus.recordings.container import SUFFIXES
 from apportion.corpus.recordings.fetched import SIZE, asked_again, held, limit, state_of
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import write_atomically
+from apportion.foundation.files import is_address, write_atomically
 
 FOLDER = "corpora"
 MOST_FILES, MOST_NAME = 10_000, 200

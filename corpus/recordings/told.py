@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from apportion.corpus.files.tablefile import find_table
-from apportion.corpus.recordings.mirrored import about_of
+from apportion.corpus.recordings.mirrored import Mirror
 from apportion.corpus.recordings.people import PersonLine, people_of
 from apportion.corpus.schema import CORPUS_TABLES
 from apportion.corpus.session import Session
@@ -65,7 +65,7 @@ def told_before(root: Path) -> Told | None:
     try:
         written = (root / REPORT).stat().st_mtime_ns
         tables = [find_table(root, schema.name) for schema in CORPUS_TABLES]
-        if about_of(root) is None and any(table is not None and table.stat().st_mtime_ns > written for table in tables):
+        if not isinstance(root, Mirror) and any(one is not None and one.stat().st_mtime_ns > written for one in tables):
             return None
         told = json.loads((root / REPORT).read_text(encoding="utf-8"))["recordings"]
         people = tuple(PersonLine(**{**line, **_tuples(line)}) for line in told["people"])

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from apportion.corpus.files.tablefile import row_places
 from apportion.corpus.session import Episode, EpisodeKey
-from apportion.corpus.turn_rows import row_places
 from apportion.decompose.reactions.model import LinearWorth, ReactionModel
 from apportion.foundation.arrays import Floats, Null, filled
 

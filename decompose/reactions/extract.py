@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from apportion.corpus.files.tablefile import Places, row_places
 from apportion.corpus.languages.names import is_foreign, understands
 from apportion.corpus.schema import EPISODE_KEY
 from apportion.corpus.session import Episode, EpisodeKey, Session
-from apportion.corpus.turn_rows import Places, row_places
 from apportion.decompose.reactions.cues import CUES, cues
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import Floats

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from apportion.corpus.files.tablefile import turn_table
 from apportion.corpus.schema import HISTORY
 from apportion.corpus.session import Episode, EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.corpus.turn_rows import turn_table
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.settings import ReactionSettings
 from apportion.foundation.arrays import ROWS_AT_ONCE, Floats, added

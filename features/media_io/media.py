@@ -10,7 +10,7 @@ from typing import Any
 import av
 
 from apportion.corpus.files.header_clock import header_clock
-from apportion.corpus.recordings.addresses import is_address, shown
+from apportion.corpus.recordings.addresses import shown
 from apportion.corpus.recordings.container import (
     HEADED,
     format_of,
@@ -22,6 +22,7 @@ from apportion.corpus.recordings.container import (
 from apportion.corpus.recordings.fetched import held
 from apportion.corpus.recordings.mirrored import address_in
 from apportion.foundation.errors import UnitError
+from apportion.foundation.files import is_address
 
 
 def locate(root: Path, path: str) -> Path:

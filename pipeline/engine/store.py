@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from apportion.corpus.languages.names import is_foreign
-from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.recordings.fetched import held, state_of
 from apportion.corpus.recordings.mirrored import address_in
 from apportion.corpus.session import Session
@@ -30,6 +29,7 @@ from apportion.foundation.files import (
     canonical_json,
     digest,
     file_digest,
+    is_address,
     remove_leftovers,
     sync,
     sync_folder,
@@ -96,7 +96,8 @@ class Artifact:
 def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
     """Tables one below the other, None where there are none; a column of vectors is one block of memory.
 
-    Each table is let go of before the next one is asked for, so that vectors are in memory once.
+    Each table is let go of before the next one is asked for, so that vectors are in memory once. Raises ValueError: one
+    is missing.
     """
     blocks: list[pa.Table] = []
     small: list[pa.Table] = []
@@ -109,6 +110,8 @@ def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
         pa.concat_tables([first, table.slice(0, 0)])  # Raises ArrowInvalid where the columns differ.
         names = [field.name for field in table.schema if pa.types.is_fixed_size_list(field.type)]
         for name in names:
+            if table.column(name).null_count:
+                raise ValueError(f"column {name!r}: a row without a vector cannot stand in a block of them")
             held = vectors.setdefault(name, bytearray())
             for chunk in table.column(name).chunks:
                 held += np.ascontiguousarray(chunk.flatten().to_numpy()).view(np.uint8).data

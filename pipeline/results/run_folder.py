@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.recordings.mirrored import mirrored, named
 from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import digest, file_digest, write_atomically
+from apportion.foundation.files import digest, file_digest, is_address, write_atomically
 from apportion.pipeline.config import load_config
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from apportion.corpus.turn_rows import Places, row_places, turn_table
+from apportion.corpus.files.tablefile import Places, row_places, turn_table
 from apportion.foundation.errors import UnitError
 from apportion.reward_model.history_windows import HistoryWindows, history_windows, said_by
 from apportion.reward_model.learning.objective import Batch

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
+from apportion.corpus.files.tablefile import Places, row_places
 from apportion.corpus.session import EpisodeKey
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.corpus.turn_rows import Places, row_places
 from apportion.foundation.arrays import Floats
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress

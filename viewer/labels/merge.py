@@ -11,13 +11,12 @@ import pyarrow as pa
 from apportion.corpus.builder import CorpusBuild
 from apportion.corpus.checks.recordings import path_fault
 from apportion.corpus.corpus import Corpus
-from apportion.corpus.recordings.addresses import is_address
 from apportion.corpus.recordings.mirrored import address_in
 from apportion.corpus.schema import TURN_LABELS
 from apportion.corpus.writer import ImportReport, check_free, claim, folder_for, link_or_copy, place
 from apportion.environments.episode_log import LOG
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import write_atomically
+from apportion.foundation.files import is_address, write_atomically
 from apportion.foundation.truncate import listed
 from apportion.viewer.labels.label import Label, LabelKey, said_digest
 from apportion.viewer.labels.label_store import Overlay

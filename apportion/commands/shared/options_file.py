@@ -15,7 +15,8 @@ from apportion.commands.shared.options import PATH
 def _read(context: click.Context, parameter: click.Parameter, given: Path | None) -> None:
     """Take the file's values for the options that the command line leaves out.
 
-    Raises InputError: it cannot be read, is no TOML, or names an option that the command has not.
+    Raises InputError: it cannot be read, is no TOML, names an option that the command has not, or
+    gives one a value that it does not take.
     """
     from apportion.corpus.files.textfile import read_text
     from apportion.foundation.did_you_mean import did_you_mean
@@ -38,6 +39,10 @@ def _read(context: click.Context, parameter: click.Parameter, given: Path | None
         if name not in options:
             raise InputError(f"{given}: {name}: no such option; {did_you_mean(name, options, 'remove it')}")
         found[str(options[name].name)] = _as_given(value, options[name])
+        try:
+            options[name].type_cast_value(context, found[str(options[name].name)])
+        except click.BadParameter as error:
+            raise InputError(f"{given}: {name}: {error.message}") from None
     context.default_map = {**(context.default_map or {}), **found}
 
 

@@ -101,3 +101,15 @@ def test_what_is_no_social_training_is_exit_code_2(tmp_path, capsys):
         assert why in capsys.readouterr().err
     assert called("train", "player", "sdpo", "sotopia", tmp_path) == 2
     assert "is not replaced" in capsys.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_ctrl_c_says_that_nothing_is_kept(tmp_path, capsys, monkeypatch):
+    def pressed(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("apportion.rlhf.social.methods.train_social", pressed)
+    monkeypatch.setattr("apportion.environments.deduction.player_training.trained", pressed)
+    for method, game in (("dsi", "sotopia"), ("sla", "werewolf")):
+        assert called("train", "player", method, game, tmp_path / "out") == 130
+        assert "stopped. Nothing was written; the same command begins anew." in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -21,11 +21,11 @@ from apportion.corpus.recordings.addresses import (
     TryAgainError,
     Web,
     address_fault,
-    is_address,
     shown,
     source_of,
 )
 from apportion.foundation.errors import UnitError
+from apportion.foundation.files import is_address
 from tests.corpus.recordings.web import serve
 
 SECRET = "AKIAsecret"

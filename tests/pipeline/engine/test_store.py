@@ -170,6 +170,12 @@ def test_many_small_tables_become_few_blocks_and_none_is_none():
     assert joined([]) is None
 
 
+def test_a_row_without_a_vector_is_not_joined():
+    vectors = pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2))
+    with pytest.raises(ValueError, match="column 'vector': a row without a vector"):
+        joined([pa.table({"vector": vectors})])
+
+
 def test_tables_of_other_columns_are_not_joined():
     with pytest.raises(pa.ArrowInvalid):
         joined([_turns([1]), _turns([2]).select(["vector", "name"])])

@@ -2,14 +2,14 @@
 
 import math
 
+from apportion.corpus.files.tablefile import row_places, turn_table
 from apportion.corpus.schema import REWARDS
-from apportion.corpus.turn_rows import row_places, turn_table
 
 ANN, BOB = ("s1", "ann", "bob", "liking"), ("s1", "bob", "ann", "liking")
 
 
 def test_a_table_holds_what_it_was_made_of_and_each_turn_is_found_in_it(monkeypatch):
-    monkeypatch.setattr("apportion.corpus.turn_rows.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("apportion.corpus.files.tablefile.ROWS_AT_ONCE", 2)
     table = turn_table([ANN, BOB], [2, 1], [0, 2, 1], {"reward": [0.5, math.nan, 1.0]}, "mix", 7)
     assert table.schema == REWARDS.arrow
     assert table.column("target").to_pylist() == ["bob", "bob", "ann"]
