@@ -200,9 +200,8 @@ def measure_cores(shared: Path, folder: Path) -> None:
         one, two = (statistics.median(spent[kind, workers]) for workers in (1, 2))
         tell(f"two workers against one, {kind}", one / two, "ratio", one_s=round(one, 2), two_s=round(two, 2), runs=3)
     begun = run_status(folder / "dask_1_0", folder / "none").stages
-    session_s = (
-        sum(stage.seconds for stage in begun if stage.stage == "features") / 12 * CANDOR_PERSON_HOURS * 60 / CANDOR
-    )
+    minute_s = sum(stage.seconds for stage in begun if stage.stage == "features") / (len(sessions) * MINUTES)
+    session_s = minute_s * CANDOR_PERSON_HOURS * 60 / CANDOR
     for workers in (1, 10, 100):
         # Equal sessions: the last round of workers is the one that is not full.
         hours = math.ceil(CANDOR / workers) * session_s / 3600

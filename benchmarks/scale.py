@@ -194,9 +194,10 @@ def measure_untrained(work: Path, sizes: list[int], turns: int) -> None:
         config, told = synthetic(work / str(sessions), sessions, turns)
         found.append(carried_out(config, "chat", config.with_name("chats.jsonl"), chain, *RATED))
         tell("untrained", found[-1]["cpu_s"], "s of the processor", **told, **found[-1])
-    share = (FAR - sizes[-1]) / (sizes[-1] - sizes[-2]) if len(sizes) > 1 else 0.0
-    far = {name: round(last + share * (last - found[-2][name])) for name, last in found[-1].items() if share}
-    tell("untrained, drawn on", far.get("cpu_s", 0), "s of the processor", sessions=FAR, **far)
+    for (less, less_took), (more, more_took) in pairwise(list(zip(sizes, found, strict=True))[-2:]):
+        share = (FAR - more) / (more - less)
+        far = {name: round(last + share * (last - less_took[name])) for name, last in more_took.items()}
+        tell("untrained, drawn on", far["cpu_s"], "s of the processor", sessions=FAR, **far)
 
 
 def chain(folder: Path, source: Path, arguments: argparse.Namespace) -> None:
