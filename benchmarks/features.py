@@ -45,6 +45,7 @@ from apportion.features.emotion_model.expression_pair import PAIR
 from apportion.features.extract import extract_session
 from apportion.features.settings import FeatureSettings
 from apportion.foundation.model_hub.mesh import find_mesh
+from apportion.pipeline.execution.cluster import OURS
 from apportion.pipeline.execution.status import run_status
 from benchmarks.measure import tell, timed
 
@@ -211,10 +212,12 @@ def measure_cores(shared: Path, folder: Path) -> None:
 
 @contextmanager
 def dask_workers(number: int) -> Iterator[str]:
-    """A scheduler with ``number`` workers, a process each; gives its address as `--executor` takes it."""
+    """A scheduler with ``number`` workers, set as the guide says; gives its address as `--executor` takes it."""
+    import dask
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=number, threads_per_worker=1, dashboard_address=None, protocol="tcp") as made:
+    kind = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None, "protocol": "tcp"}
+    with dask.config.set(OURS), LocalCluster(n_workers=number, **kind) as made:
         yield made.scheduler_address.replace("tcp://", "dask://")
 
 
