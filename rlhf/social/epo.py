@@ -88,6 +88,11 @@ class ReasoningPlanner(DrawingPlanner):
             for prompt, reply, kept, text in zip(drawn.prompts, drawn.replies, drawn.mask, drawn.texts, strict=True)
         ]
 
+    def known(self, steps: Sequence[SeatStep]) -> list[Decision]:
+        """The words of the strategies that acts are nearest to."""
+        rows = [answer(self.policy, step, self.cue, STRATEGIES[strategy_of(step)]) for step in steps]
+        return [Decision(torch.tensor(row.prompt), torch.tensor(row.reply)) for row in rows]
+
     def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
         """Of the strategies that were written: the sum over their tokens."""
         pad = partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
@@ -117,12 +122,7 @@ class ReasoningPlanner(DrawingPlanner):
 
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
-
-    def known(frozen: PolicyAgent, steps: list[SeatStep]) -> list[Decision]:
-        rows = [answer(run, step, ReasoningPlanner.cue, STRATEGIES[strategy_of(step)]) for step in steps]
-        return [Decision(torch.tensor(row.ids[: row.prompt]), torch.tensor(row.ids[row.prompt :])) for row in rows]
-
-    return train_planner(run, ReasoningPlanner, known)
+    return train_planner(run, ReasoningPlanner)
 
 
 class EPO(FolderPlanner):

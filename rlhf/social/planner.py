@@ -27,7 +27,8 @@ from apportion.rlhf.policy.folder import base_of
 from apportion.rlhf.sampling.policy_agent import FolderPolicy, PolicyAgent
 from apportion.rlhf.sampling.rollout import pad_prompts
 from apportion.rlhf.social.episodes import AT_ONCE, Scores, SeatStep, SocialEpisode
-from apportion.rlhf.social.strategies import context_of, told
+from apportion.rlhf.social.run import context_of
+from apportion.rlhf.social.strategies import told
 
 SETTINGS, WEIGHTS = "planner.json", "planner.safetensors"
 
@@ -73,10 +74,10 @@ class Planner(ABC):
         """Take what `weights` gave; raises RuntimeError: they are not such."""
         self.network.load_state_dict(weights)
 
-    def reply(self, agent: PolicyAgent, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
+    def reply(self, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
         """What the policy does by the decisions: it is told the strategy, and nobody else is."""
         said = {view.number: told(one.strategy) for view, one in zip(views, decisions, strict=True)}
-        return replace(agent, hint=lambda view: said[view.number]).act_all(views)
+        return replace(self.policy, hint=lambda view: said[view.number]).act_all(views)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,6 @@ class PlannedAgent:
     """The frozen policy, told by a planner. ``decided``: where it explores, its decisions by the views' numbers."""
 
     called: str
-    policy: PolicyAgent
     planner: Planner
     explores: bool = False
     paid: bool = False
@@ -96,13 +96,13 @@ class PlannedAgent:
 
     def act_all(self, views: Sequence[Observation]) -> list[Action]:
         """What it does in each of several episodes, decided at once."""
-        frozen, cue = self.policy, self.planner.cue
+        frozen, cue = self.planner.policy, self.planner.cue
         contexts = [context_of(view, frozen.policy, frozen.window, cue) for view in views]
         with seeded([frozen.seed, [view.number for view in views]]):
             decisions = self.planner.decide(contexts, self.explores)
         if self.explores:
             self.decided.update((view.number, one) for view, one in zip(views, decisions, strict=True))
-        return self.planner.reply(frozen, views, decisions)
+        return self.planner.reply(views, decisions)
 
     def decisions(self, episode: SocialEpisode) -> list[Decision]:
         """Those of an episode in which it explored, in order."""
@@ -129,7 +129,7 @@ def hidden_states(agent: PolicyAgent, contexts: Sequence[DialogueContext]) -> Te
 
 def states_of(agent: PolicyAgent, steps: Sequence[SeatStep]) -> Tensor:
     """The same before acts [shape=(N, H)]."""
-    read = [context_of(step.view, agent.policy, agent.window, "") for step in steps]
+    read = [context_of(step.view, agent.policy, agent.window) for step in steps]
     return torch.cat([hidden_states(agent, read[first : first + AT_ONCE]) for first in range(0, len(read), AT_ONCE)])
 
 
@@ -191,7 +191,6 @@ class FolderPlanner(FolderPolicy):
     @cached_property
     def _agent(self) -> PlannedAgent:  # type: ignore[override]
         with torch.random.fork_rng(devices=[]):
-            frozen = PolicyAgent.of(str(self._folder))
-            planner = self.planner(frozen)
+            planner = self.planner(PolicyAgent.of(str(self._folder)))
         planner.load(load_file(self._folder / WEIGHTS))
-        return PlannedAgent(self.called, frozen, planner)
+        return PlannedAgent(self.called, planner)

@@ -53,6 +53,11 @@ class StrategyPlanner(DrawingPlanner):
         chosen = torch.multinomial(scores.softmax(dim=1), 1)[:, 0] if explores else scores.argmax(dim=1)
         return [Decision(state, one, STRATEGIES[NAMES[one]]) for state, one in zip(states, chosen, strict=True)]
 
+    def known(self, steps: Sequence[SeatStep]) -> list[Decision]:
+        """The strategies that acts are nearest to."""
+        chosen = [torch.tensor(NAMES.index(strategy_of(step))) for step in steps]
+        return [Decision(state, one) for state, one in zip(states_of(self.policy, steps), chosen, strict=True)]
+
     def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
         """Of the strategies that were chosen."""
         scores: Tensor = self.network(torch.stack([one.state for one in decisions]))
@@ -61,12 +66,7 @@ class StrategyPlanner(DrawingPlanner):
 
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
-
-    def known(frozen: PolicyAgent, steps: list[SeatStep]) -> list[Decision]:
-        chosen = [torch.tensor(NAMES.index(strategy_of(step))) for step in steps]
-        return [Decision(state, one) for state, one in zip(states_of(frozen, steps), chosen, strict=True)]
-
-    return train_planner(run, StrategyPlanner, known)
+    return train_planner(run, StrategyPlanner)
 
 
 class PPDPP(FolderPlanner):

@@ -115,10 +115,6 @@ def test_where_a_method_is_not_played_and_what_it_needs(tmp_path: Path) -> None:
         game_called("werewolf").roster.scripted(f"sla@{file_of(empty('sla', 'avalon'), tmp_path)}")
     with pytest.raises(InputError, match="as sla@FILE"):
         game_called("werewolf").roster.scripted("sla")
-    from apportion.environments.deduction.chooser import SLA
-
-    with pytest.raises(InputError, match="needs a trained file behind an @, as sla@FILE"):
-        SLA.act(speaking("werewolf"))
     with pytest.raises(InputError, match=r"no agent 'strategst'; did you mean 'strategist'.*NAME.sla"):
         game_called("werewolf").roster.scripted("strategst")
 
@@ -138,6 +134,8 @@ def test_reinforce_learns_which_of_two_acts_wins() -> None:
     rivals = [game_called("werewolf").roster.scripted("claims")]
     table = train("sla", blind, games, rivals, lambda _, won: returns.append(won))
     assert len(returns) == 3 and any(row[0] for row in table.rows.values())
+    train("sla", blind, [made("werewolf", "train/0")], rivals, lambda _, won: returns.append(won))
+    assert len(returns) == 4  # Fewer games than one step takes are a step, too.
     again = [made("werewolf", f"train/{number}") for number in range(60)]
     assert table == train("sla", blind, again, rivals, lambda _, won: None)
 
