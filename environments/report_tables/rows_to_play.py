@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -42,15 +42,11 @@ class PaperRows:
         agents = ",".join(one.agent for one in self.rows if one.agent)
         return (*row.made, *(one.replace("{agents}", agents) for one in self.play))
 
-    def missing(self, played: Collection[str], figures: int) -> tuple[tuple[Cell, ...], ...]:
-        """The rows that nobody has played; ``played``: names of methods. ``figures``: Columns behind the name."""
+    def missing(self, agents: Iterable[str], figures: int) -> tuple[tuple[Cell, ...], ...]:
+        """The rows that nobody has played; ``agents``: Who has. ``figures``: Columns behind the name."""
+        played = set(map(method_of, agents))
         left = [row for row in self.rows if row.name not in played]
         return tuple((row.name, *[Missing(NOT_PLAYED, THEN.join(self.commands(row)))] * figures) for row in left)
-
-
-def methods_of(agents: Iterable[str]) -> set[str]:
-    """The methods that agents play by."""
-    return {method_of(agent) for agent in agents}
 
 
 def method_of(agent: str) -> str:

@@ -37,7 +37,6 @@ from apportion.rlhf.sampling.rollout import finite_probabilities, pad_prompts, r
 from apportion.rlhf.social.episodes import HIGHEST, SocialEpisode
 from apportion.rlhf.social.planner import (
     Decision,
-    FolderPlanner,
     LearnedPlanner,
     PlannedAgent,
     Planner,
@@ -84,7 +83,7 @@ class Prefixes(nn.Module):
 class PrefixPlanner(Planner):
     """Actions, each a prefix of what the model reads."""
 
-    method = "dat"
+    method, example = "dat", "dat@FOLDER"
     network: Prefixes
 
     def __init__(self, policy: PolicyAgent) -> None:
@@ -220,10 +219,3 @@ def train(run: SocialRun) -> LearnedPlanner:
         improve(planner.network.actor, transitions(known), UPDATES)
 
     return in_rounds(run, PlannedAgent(f"dat@{run.policy.name}", planner), "noise", learn)
-
-
-class DAT(FolderPlanner):
-    """``dat@FOLDER``."""
-
-    planner = PrefixPlanner
-    example = "dat@FOLDER"

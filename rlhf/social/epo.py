@@ -31,7 +31,7 @@ from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
 from apportion.rlhf.social.episodes import SeatStep
-from apportion.rlhf.social.planner import Decision, FolderPlanner, LearnedPlanner
+from apportion.rlhf.social.planner import Decision, LearnedPlanner
 from apportion.rlhf.social.reinforce import DrawingPlanner, train_planner
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, answer, strategy_of
@@ -45,7 +45,7 @@ REASONER, SPEAKER = "reasoner", "default"
 class ReasoningPlanner(DrawingPlanner):
     """Adapters on the frozen model that write a strategy."""
 
-    method = "epo"
+    method, example = "epo", "epo@FOLDER"
     cue = "(Which strategy do you follow in your next act?)"
 
     def __init__(self, policy: PolicyAgent) -> None:
@@ -123,10 +123,3 @@ class ReasoningPlanner(DrawingPlanner):
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
     return train_planner(run, ReasoningPlanner)
-
-
-class EPO(FolderPlanner):
-    """``epo@FOLDER``."""
-
-    planner = ReasoningPlanner
-    example = "epo@FOLDER"

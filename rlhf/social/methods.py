@@ -17,6 +17,7 @@ from apportion.foundation.intervals.estimate import IntervalEstimate
 from apportion.rlhf.policy.folder import write_policy, write_window
 from apportion.rlhf.social.episodes import Scores
 from apportion.rlhf.social.run import SocialRun, SocialSettings, begin_run
+from apportion.rlhf.training.rng_state import quiet_transformers
 
 if TYPE_CHECKING:
     from apportion.rlhf.social.planner import LearnedPlanner
@@ -87,15 +88,16 @@ def train_social(
     check_path(out)
     if out.exists() or out.is_symlink():
         raise InputError(f"{out} exists, and is not replaced. Name a folder that is not there yet.")
-    run = begin_run(policy, settings, seed, tell)
-    before = run.evaluate(run.agent())
-    place = f"apportion.rlhf.social.{method.replace('-', '_')}:train"
-    learned: LearnedPlanner | None = resolve_name(place)(run)  # None: the policy's adapters are all that was learned.
-    after = run.evaluate(run.agent() if learned is None else learned.agent)
-    if learned is not None:
-        tell(f"over its own start: {after.less(learned.start).text(2, sign=True)}")
-    report = SocialReport(method, policy, before, after, "policy" if learned is None else method)
-    _write(out, run, report, learned)
+    with quiet_transformers():
+        run = begin_run(policy, settings, seed, tell)
+        before = run.evaluate(run.agent())
+        train = resolve_name(f"apportion.rlhf.social.{method.replace('-', '_')}:train")
+        learned: LearnedPlanner | None = train(run)  # None: the policy's adapters are all that was learned.
+        after = run.evaluate(run.agent() if learned is None else learned.agent)
+        if learned is not None:
+            tell(f"over its own start: {after.less(learned.start).text(2, sign=True)}")
+        report = SocialReport(method, policy, before, after, "policy" if learned is None else method)
+        _write(out, run, report, learned)
     return report
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,11 +24,12 @@ from apportion.foundation.files import at_home, canonical_json, digest, file_dig
 from apportion.foundation.model_hub.names import model_digest
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.folder import base_of
-from apportion.rlhf.sampling.policy_agent import FolderPolicy, PolicyAgent
+from apportion.rlhf.sampling.policy_agent import NamedPolicy, PolicyAgent
 from apportion.rlhf.sampling.rollout import pad_prompts
 from apportion.rlhf.social.episodes import AT_ONCE, Scores, SeatStep, SocialEpisode
 from apportion.rlhf.social.run import context_of
 from apportion.rlhf.social.strategies import told
+from apportion.rlhf.training.rng_state import seeded_rng
 
 SETTINGS, WEIGHTS = "planner.json", "planner.safetensors"
 
@@ -47,15 +48,24 @@ class Decision(NamedTuple):
 
 
 class Planner(ABC):
-    """Decides before each act of a frozen ``policy``. ``network``: what it has learned, but where methods say more."""
+    """Decides before each act of a frozen ``policy``. ``network``: what it has learned, but where methods say more.
+
+    ``example``: how an agent is written that plays by one.
+    """
 
     method: ClassVar[str]
+    example: ClassVar[str]
     cue: ClassVar[str] = ""
     """What stands at the end of what it reads."""
     network: nn.Module
 
     def __init__(self, policy: PolicyAgent) -> None:
         self.policy = policy
+
+    @classmethod
+    def of(cls, place: str) -> FolderPlanner:
+        """The agent that plays by the planner in a folder; raises as `FolderPlanner`."""
+        return FolderPlanner(cls, place)
 
     @abstractmethod
     def decide(self, contexts: Sequence[DialogueContext], explores: bool) -> list[Decision]:
@@ -109,12 +119,9 @@ class PlannedAgent:
         return [self.decided[step.view.number] for step in episode.steps]
 
 
-@contextmanager
-def seeded(seed: Any) -> Iterator[None]:
-    """Draw by ``seed`` alone; torch's random numbers outside are left alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(digest(seed)[:14], 16))
-        yield
+def seeded(seed: Any) -> AbstractContextManager[None]:
+    """Draw by ``seed``, any JSON value, alone; random numbers outside are left alone."""
+    return seeded_rng(int(digest(seed)[:14], 16))
 
 
 @torch.no_grad()
@@ -162,16 +169,14 @@ def policy_digest(folder: Path) -> str:
     return digest([model_digest(base_of(folder)), *(file_digest(folder / name) for name in files)])
 
 
-class FolderPlanner(FolderPolicy):
+class FolderPlanner(NamedPolicy):
     """``METHOD@FOLDER``: a planner and its policy from a folder that a training wrote, loaded when it first acts.
 
     Raises InputError: no such folder, a file that is missing or was changed, or a planner of another method or policy.
     """
 
-    planner: ClassVar[type[Planner]]
-
-    def __init__(self, place: str) -> None:
-        method, self._folder = self.planner.method, at_home(place)
+    def __init__(self, planner: type[Planner], place: str) -> None:
+        self._planner, method, self._folder = planner, planner.method, at_home(place)
         named, advice = f"agent '{method}@{place}'", f"Make one: apportion train player {method} sotopia FOLDER"
         try:
             body = json.loads((self._folder / SETTINGS).read_text(encoding="utf-8"))
@@ -191,6 +196,6 @@ class FolderPlanner(FolderPolicy):
     @cached_property
     def _agent(self) -> PlannedAgent:  # type: ignore[override]
         with torch.random.fork_rng(devices=[]):
-            planner = self.planner(PolicyAgent.of(str(self._folder)))
+            planner = self._planner(PolicyAgent.of(str(self._folder)))
         planner.load(load_file(self._folder / WEIGHTS))
         return PlannedAgent(self.called, planner)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.social.episodes import SeatStep
-from apportion.rlhf.social.planner import Decision, FolderPlanner, LearnedPlanner, hidden_states, states_of
+from apportion.rlhf.social.planner import Decision, LearnedPlanner, hidden_states, states_of
 from apportion.rlhf.social.reinforce import DrawingPlanner, train_planner
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, strategy_of
@@ -36,7 +36,7 @@ WIDTH = 64
 class StrategyPlanner(DrawingPlanner):
     """A softmax over `STRATEGIES`; untrained, all are as likely."""
 
-    method = "ppdpp"
+    method, example = "ppdpp", "ppdpp@FOLDER"
 
     def __init__(self, policy: PolicyAgent) -> None:
         super().__init__(policy)
@@ -67,10 +67,3 @@ class StrategyPlanner(DrawingPlanner):
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
     return train_planner(run, StrategyPlanner)
-
-
-class PPDPP(FolderPlanner):
-    """``ppdpp@FOLDER``."""
-
-    planner = StrategyPlanner
-    example = "ppdpp@FOLDER"

@@ -91,13 +91,14 @@ def test_where_nothing_can_be_written_is_told_before_anything_is_trained(tmp_pat
 SMALL_SOCIAL = ("pairs=1", "most_acts=4", "draws=1", "warmup=2", "epochs=1", "least=0", "tokens=512")
 
 
-def test_a_social_training_writes_a_folder_that_plays(tmp_path, capsys, monkeypatch):
+def test_a_social_training_writes_a_folder_that_plays(tmp_path, capsys, monkeypatch, recwarn):
     # Two tasks: more of a policy that knows nothing takes a quarter of a minute.
     monkeypatch.setattr(run, "split_tasks", lambda *asked: small_tasks(4))
     out, rules = tmp_path / "pi", [part for one in SMALL_SOCIAL for part in ("--rule", one)]
     assert called("train", "player", "sotopia-pi", "sotopia", out, *rules) == 0
     told = capsys.readouterr()
     assert f"wrote {out}. sotopia-pi, from tiny: goal score on 1 held-out tasks" in told.out and "cloning:" in told.err
+    assert "[transformers]" not in told.err and not [one for one in recwarn if one.category is FutureWarning]
     agents = told.out.splitlines()[-1].rpartition(" ")[2]
     assert agents == f"policy@{out},conceding"
     few = ("--scenario", "drum_kit", "--pairs", 1, "--most-acts", 4)
