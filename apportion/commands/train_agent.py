@@ -72,6 +72,10 @@ def train_player_command(
     policy@FILE plays, and --rule rounds=2 a setting (an unknown one names all). ppdpp, epo, dat sotopia: a planner
     before that model, which is frozen; ppdpp@FILE, epo@FILE or dat@FILE plays.
     """
+    from apportion.environments.sotopia.reports.social_methods import TRAINED
+
+    if method in TRAINED and game != "sotopia":
+        raise InputError(f"{method} is trained in sotopia: apportion train player {method} sotopia FOLDER")
     check_path(out)
     try:
         if game == "sotopia":

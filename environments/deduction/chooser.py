@@ -190,7 +190,10 @@ class Chooser(Wrapper):
     made: type[Choosing] = Choosing
 
     def of(self, place: str) -> Choosing:
-        """The agent of a file. Raises InputError: as `LearnedTable.read` and `mind_of`."""
+        """The agent of a file. Raises InputError: none is named; as `LearnedTable.read` and `mind_of`."""
+        if not place:
+            example = self.example
+            raise InputError(f"{self.method!r} needs a trained file behind an @, as {example} or NAME+{example}")
         table = LearnedTable.read(place, self.method)
         return self.made(f"{self.method}@{place}", mind_of(self.method, table.game), table)
 

@@ -66,6 +66,7 @@ def test_what_is_no_player_is_exit_code_2(tmp_path, capsys):
     for method, game, why in (
         ("sla", "avalon", "there are strategist avalon, strategist werewolf"),
         ("sla", "chess", "chess"),
+        ("sdpo", "werewolf", "sdpo is trained in sotopia: apportion train player sdpo sotopia FOLDER"),
     ):
         assert called("train", "player", method, game, tmp_path / "x.json") == 2
         assert why in capsys.readouterr().err

@@ -113,9 +113,10 @@ def test_the_policy_chooses_the_tactic_of_a_model(tmp_path: Path) -> None:
 def test_where_a_method_is_not_played_and_what_it_needs(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'sla' is not played in 'avalon'; there are sla in werewolf"):
         game_called("werewolf").roster.scripted(f"sla@{file_of(empty('sla', 'avalon'), tmp_path)}")
-    with pytest.raises(InputError, match="as sla@FILE"):
-        game_called("werewolf").roster.scripted("sla")
-    with pytest.raises(InputError, match=r"no agent 'strategst'; did you mean 'strategist'.*NAME.sla"):
+    for name, example in (("sla", "as sla@FILE"), ("claims+sla", r"a trained file .*as sla@FILE or NAME\+sla@FILE")):
+        with pytest.raises(InputError, match=example):
+            game_called("werewolf").roster.scripted(name)
+    with pytest.raises(InputError, match=r"no agent 'strategst'; did you mean 'strategist'.*, lspo@FILE.*NAME.sla"):
         game_called("werewolf").roster.scripted("strategst")
 
 
