@@ -141,6 +141,7 @@ def rows_page() -> str:
         text += f"\n## {title}\n"
         for row in rows.rows:
             text += f"\n### {row.name}\n\n" + "".join(f"    {command}\n" for command in rows.commands(row))
+        text += "\n### All together, once they are made\n\n" + "".join(f"    {command}\n" for command in rows.pool)
     return text
 
 

@@ -9,9 +9,14 @@ import click
 
 from apportion.commands.shared.meter import Meter
 from apportion.commands.shared.options import PATH, option_names
+from apportion.commands.shared.places import check_place
 from apportion.commands.shared.stopped import Stopped
 from apportion.commands.world.deduction import RULES
 from apportion.commands.world.playing import COUNT, SEED
+from apportion.foundation.errors import InputError
+from apportion.foundation.files import check_path
+
+TINY = "tiny"
 
 
 @click.command("negotiator")
@@ -51,7 +56,7 @@ def train_negotiation_command(config: Path, as_json: bool) -> None:
 @click.argument("game", metavar="GAME")
 @click.argument("out", metavar="FILE", type=PATH)
 @click.option("--games", type=COUNT, help="Games that are played; by default 300 to 1,500, by method.")
-@click.option("--policy", default="tiny", show_default=True, help="In sotopia: the model that learns, name or folder.")
+@click.option("--policy", default=TINY, show_default=True, help="In sotopia: the model that learns, name or folder.")
 @SEED
 @RULES
 def train_player_command(
@@ -67,19 +72,30 @@ def train_player_command(
     policy@FILE plays, and --rule rounds=2 a setting (an unknown one names all). ppdpp, epo, dat sotopia: a planner
     before that model, which is frozen; ppdpp@FILE, epo@FILE or dat@FILE plays.
     """
+    from apportion.environments.sotopia.reports.social_methods import TRAINED
+
+    if method in TRAINED and game != "sotopia":
+        raise InputError(f"{method} is trained in sotopia: apportion train player {method} sotopia FOLDER")
+    check_path(out)
     try:
         if game == "sotopia":
             _train_social(method, policy, out, games, seed, rules)
         else:
-            _train_in_game(method, game, out, games, seed, rules)
+            _train_in_game(method, game, policy, out, games, seed, rules)
     except KeyboardInterrupt:
         raise Stopped("Nothing was written; the same command begins anew.") from None
 
 
-def _train_in_game(method: str, game: str, out: Path, games: int | None, seed: int, rules: tuple[str, ...]) -> None:
+def _train_in_game(
+    method: str, game: str, policy: str, out: Path, games: int | None, seed: int, rules: tuple[str, ...]
+) -> None:
     from apportion.environments.deduction.games import game_called
     from apportion.environments.deduction.player_training import MEASURES, trained
 
+    options = game_called(game).options_of(rules, option_names())
+    if policy != TINY:
+        raise InputError(f"--policy is of sotopia; in {game} no language model learns")
+    check_place(out, "FILE")
     told: list[float] = []
     with Meter() as meter:
 
@@ -87,7 +103,7 @@ def _train_in_game(method: str, game: str, out: Path, games: int | None, seed: i
             told.append(value)
             meter.say(f"{done}: {MEASURES[method]} {value:.3f}", False)
 
-        table = trained(method, game, game_called(game).options_of(rules, option_names()), games, seed, tell)
+        table = trained(method, game, options, games, seed, tell)
     table.write(out)
     click.echo(
         f"wrote {out}: {len(table.rows):,} rows; {MEASURES[method]} {told[0]:.3f} at first, {told[-1]:.3f} at last"
@@ -97,13 +113,15 @@ def _train_in_game(method: str, game: str, out: Path, games: int | None, seed: i
 
 def _train_social(method: str, policy: str, out: Path, games: int | None, seed: int, rules: tuple[str, ...]) -> None:
     from apportion.environments.deduction.games import options_given
-    from apportion.foundation.errors import InputError
     from apportion.rlhf.social.methods import train_social
     from apportion.rlhf.social.run import SocialSettings
 
     if games is not None:
         raise InputError("--games is of games of hidden roles; in sotopia say --rule draws=2: episodes a task and seat")
     settings = options_given(SocialSettings, rules, option_names())
+    if not out.exists():
+        check_place(out, "FILE")
     report = train_social(method, policy, out, settings, seed, lambda line: click.echo(line, err=True))
     click.echo(f"wrote {out}. {report.text()}")
-    click.echo(f"next: apportion world simulate sotopia CORPUS --agents {report.agent}@{out},{settings.partner}")
+    partner = "" if settings.partner == "self" else f",{settings.partner}"  # One agent has both seats.
+    click.echo(f"next: apportion world simulate sotopia CORPUS --agents {report.agent}@{out}{partner}")

@@ -26,12 +26,14 @@ class Wrapper(Protocol):
 
     def asks(self, of: str) -> bool:
         """Whether it asks a language model, by what stands behind its @ (empty: nothing)."""
+        return False
 
     def check(self, of: str) -> None:
         """Raise InputError where it cannot be made of ``of``."""
 
     def prompt_files(self) -> Sequence[Path]:
         """The prompts in whose words it asks, for the identity of what rests on its replies."""
+        return ()
 
     def around(self, agent: Agent, of: str, called: str, asked: LLMSettings | None, complete: Complete | None) -> Agent:
         """The agent with this around it.

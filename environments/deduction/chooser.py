@@ -13,13 +13,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
-from pathlib import Path
 from pkgutil import resolve_name
 from random import Random
+from statistics import fmean
 from typing import Any
 
 from apportion.environments.agents.agent import Agent
 from apportion.environments.agents.language_model import LanguageModelAgent
+from apportion.environments.agents.wrappers import Wrapper
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.base_game import WIN, Deduction
 from apportion.environments.deduction.learned_table import LearnedTable, cast_of
@@ -151,11 +152,11 @@ def train(
             for place, (named, chance) in enumerate(zip(features, chances, strict=True)):
                 for one in named:
                     steps[one] += gain * ((place == at) - chance)
-        if number % BATCH == 0:
+        if number % BATCH == 0 or number == len(games):
             for one, step in steps.items():
                 weights[one] = (weights.get(one, (0.0,))[0] + RATE * step / BATCH,)
             steps.clear()
-            told(number, sum(returns[-BATCH:]) / BATCH)
+            told(number, fmean(returns[-BATCH:]))
     return replace(table, rows={name: (round(weight, 4),) for name, (weight,) in sorted(weights.items())})
 
 
@@ -178,7 +179,7 @@ def mind_of(method: str, game: str) -> Mind:
 
 
 @dataclass(frozen=True)
-class Chooser:
+class Chooser(Wrapper):
     """What a method means in a name: ``sla@FILE`` of scripts, ``NAME+sla@FILE`` around another agent.
 
     ``made``: The class of its agents. ``example``: How one is written, for errors.
@@ -189,25 +190,16 @@ class Chooser:
     made: type[Choosing] = Choosing
 
     def of(self, place: str) -> Choosing:
-        """The agent of a file. Raises InputError: as `LearnedTable.read` and `mind_of`."""
+        """The agent of a file. Raises InputError: none is named; as `LearnedTable.read` and `mind_of`."""
+        if not place:
+            example = self.example
+            raise InputError(f"{self.method!r} needs a trained file behind an @, as {example} or NAME+{example}")
         table = LearnedTable.read(place, self.method)
         return self.made(f"{self.method}@{place}", mind_of(self.method, table.game), table)
-
-    def act(self, view: Observation) -> Action:
-        """Nobody's: it is made by `of`. Raises InputError, always."""
-        raise InputError(f"agent {self.method!r} needs a trained file behind an @, as {self.example}")
-
-    def asks(self, of: str) -> bool:
-        """It asks no model itself."""
-        return False
 
     def check(self, of: str) -> None:
         """Raise InputError where ``of`` is no file of this method."""
         self.of(of)
-
-    def prompt_files(self) -> Sequence[Path]:
-        """None."""
-        return ()
 
     def around(self, agent: Agent, of: str, called: str, asked: LLMSettings | None, complete: Complete | None) -> Agent:
         """The agent, its tactic chosen by the policy where it is a model that chooses one, else its acts."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from apportion.environments.agents.registry import AgentRegistry, agents_by_name
+from apportion.environments.agents.registry import MADE_OF, AgentRegistry, agents_by_name
 from apportion.environments.deduction.base_game import Deduction
 from apportion.environments.deduction.events import Deal
 from apportion.environments.deduction.language_model import FORM
@@ -22,6 +22,9 @@ from apportion.foundation.registry import Registry
 from apportion.foundation.settings import problems
 from apportion.llm_client.model_spec import Called
 
+LEARNED = ("strategist", "sla", "lspo", "rl-ins")
+"""Agents that are made of a file, which `train player` writes."""
+
 
 def roster_of(game: str, ours: Mapping[str, str]) -> AgentRegistry:
     """The roster of a game: ``random``, ``recorded@LOG#EPISODE``, the game's own scripts, a package's, and models.
@@ -29,14 +32,9 @@ def roster_of(game: str, ours: Mapping[str, str]) -> AgentRegistry:
     ``game``: Its kind; packages bring agents as entry points of ``apportion.GAME_agents``. ``ours``: By name the place
     of the game's own scripts.
     """
-    registry = agents_by_name(
-        f"apportion.{game}_agents",
-        {
-            "random": "apportion.environments.deduction.scripts:Random",
-            **ours,
-        },
-    )
-    return AgentRegistry(registry, FORM)
+    scripts = {"random": "apportion.environments.deduction.scripts:Random", **ours}
+    made_of = (*MADE_OF, *(f"{name}@FILE" for name in LEARNED if name in ours))
+    return AgentRegistry(agents_by_name(f"apportion.{game}_agents", scripts), FORM, made_of)
 
 
 @dataclass(frozen=True)

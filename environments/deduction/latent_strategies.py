@@ -1,10 +1,10 @@
 """LSPO (Xu et al., 2025): speeches are clustered to latent strategies, and regret minimisation chooses among these.
 
-A speech is embedded as a hashed bag of its words without numbers (theirs is a language model's embedding; any function
-can take its place), k-means finds the clusters, and external-sampling CFR (Lanctot et al., 2009) plays on the exact
-rules: the one who learns tries every cluster at each of its speeches, others draw theirs by their own strategies,
-whatever is no speech a script does. What is learned is the average strategy, by situation. Around a language model it
-speaks the sampled reply whose cluster is drawn; `align.reward = "lspo"` prefers such replies in training.
+A speech is embedded as a hashed bag of its words without numbers (theirs is a language model's embedding), k-means
+finds the clusters, and external-sampling CFR (Lanctot et al., 2009) plays on the exact rules: the one who learns tries
+every cluster at each of its speeches, others draw theirs by their own strategies, whatever is no speech a script does.
+What is learned is the average strategy, by situation. Around a language model it speaks the sampled reply whose cluster
+is drawn; `align.reward = "lspo"` prefers such replies in training.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def embedded(text: str) -> Floats:
     return normed
 
 
-def clustered(texts: Sequence[str], clusters: int, seed: int, embed: Callable[[str], Floats] = embedded) -> Floats:
+def clustered(texts: Sequence[str], clusters: int, seed: int) -> Floats:
     """The centres of so many clusters of speeches by k-means, fewer where fewer differ [shape=(K, dimensions)]."""
     from scipy.cluster.vq import kmeans2
 
-    points = np.unique(np.array([embed(text) for text in texts]).round(9), axis=0)
+    points = np.unique(np.array([embedded(text) for text in texts]).round(9), axis=0)
     centres: Floats = kmeans2(points, min(clusters, len(points)), iter=50, minit="++", seed=seed)[0]
     return centres
 
 
-def by_cluster(thought: Candidates, centres: Floats, embed: Callable[[str], Floats] = embedded) -> Mapping[int, str]:
+def by_cluster(thought: Candidates, centres: Floats) -> Mapping[int, str]:
     """Of some speeches the first of each cluster that they are of: by cluster its name."""
-    far = np.linalg.norm(np.array([embed(act.text) for act in thought.values()])[:, None] - centres, axis=2)
+    far = np.linalg.norm(np.array([embedded(act.text) for act in thought.values()])[:, None] - centres, axis=2)
     found: dict[int, str] = {}
     for name, nearest in zip(thought, far.argmin(axis=1).tolist(), strict=True):
         found.setdefault(nearest, name)
@@ -76,8 +76,8 @@ class Node:
 
 
 @dataclass
-class Rules:
-    """A game as regret minimisation sees it.
+class CFR:
+    """External-sampling CFR on a game: by situation the regrets of each cluster, and the sum of what was played.
 
     ``mind``: Speeches that may be thought of, and the situation (the first of its features). ``centres``: Of the
     clusters. ``script``: Does all else. ``deciders``: Roles that decide; empty: all.
@@ -87,6 +87,9 @@ class Rules:
     centres: Floats
     script: Agent
     deciders: frozenset[str] = frozenset()
+    regrets: dict[str, Floats] = field(default_factory=dict)
+    sums: dict[str, Floats] = field(default_factory=dict)
+    rounds: int = 0
 
     def root(self, game: Deduction) -> Node:
         """Where somebody first decides."""
@@ -109,30 +112,20 @@ class Rules:
             node.children[cluster] = self.root(game)
         return node.children[cluster]
 
-
-@dataclass
-class Regrets:
-    """By situation the regrets of each cluster, and the sum of the strategies that were played (CFR's average)."""
-
-    rules: Rules
-    regrets: dict[str, Floats] = field(default_factory=dict)
-    sums: dict[str, Floats] = field(default_factory=dict)
-    rounds: int = 0
-
     def walk(self, node: Node, seat: int, draws: Random) -> float:
         """What a seat's team gets; its regrets are learned on the way, and what the others play is summed."""
         if not node.seat:
             return node.game.outcome()[node.game.agents[seat - 1]][WIN] or 0.0
-        held = np.isin(np.arange(len(self.rules.centres)), list(node.options))
+        held = np.isin(np.arange(len(self.centres)), list(node.options))
         wanted = np.maximum(self.regrets.get(node.key, 0.0), 0.0) * held  # Regret matching.
         chances: Floats = wanted / wanted.sum() if wanted.sum() > 0 else held / held.sum()
         if node.seat != seat:
             self.sums[node.key] = self.sums.get(node.key, 0.0) + chances
             (cluster,) = draws.choices(range(len(chances)), chances.tolist())
-            return self.walk(self.rules.child(node, cluster), seat, draws)
+            return self.walk(self.child(node, cluster), seat, draws)
         values = np.zeros(len(chances))
         for cluster in node.options:
-            values[cluster] = self.walk(self.rules.child(node, cluster), seat, draws)
+            values[cluster] = self.walk(self.child(node, cluster), seat, draws)
         mean = float(values @ chances)
         self.regrets[node.key] = self.regrets.get(node.key, 0.0) + held * (values - mean)
         return mean
@@ -213,10 +206,10 @@ def minimise_regret(
     average regret.
     """
     centres = clustered(spoken(games[:100], mind, script), CLUSTERS, seed)
-    regrets, draws = Regrets(Rules(mind, centres, script)), Random(seed)
+    solver, draws = CFR(mind, centres, script), Random(seed)
     for number, game in enumerate(games, 1):
-        regrets.learn([regrets.rules.root(game)], draws)
-        told(number, regrets.regret)
+        solver.learn([solver.root(game)], draws)
+        told(number, solver.regret)
     rows = {f"{_CENTRE}{number}": tuple(one.round(6).tolist()) for number, one in enumerate(centres)}
-    rows |= {key: tuple(row) for key, row in regrets.average().items()}
+    rows |= {key: tuple(row) for key, row in solver.average().items()}
     return LearnedTable("lspo", games[0].kind, cast_of(games[0].rules), rows)

@@ -56,7 +56,7 @@ class LearnedTable:
 
         Raises InputError: there is no such file, it is too large, torn or changed, or another method's.
         """
-        named, advice = f"agent '{method}@{place}'", "make one with `apportion train player`"
+        named, advice = f"agent '{method}@{place}'", f"make one with `apportion train player {method} GAME FILE`"
         try:
             with at_home(place).open("rb") as file:
                 text = file.read(MOST_BYTES + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -22,35 +22,43 @@ class PaperRow:
     """A row of a paper's table.
 
     ``name``: The method, as `method_of` calls who plays it. ``agent``: As ``--agents`` names it; empty: no agent.
-    ``made``: The commands that make what stands behind its @, in order.
+    ``made``: The commands that make what stands behind its @, in order. ``told``: What the table has to be told of it.
     """
 
     name: str
     agent: str
     made: tuple[str, ...] = ()
+    told: str = ""
 
 
 @dataclass(frozen=True)
 class PaperRows:
-    """The rows of one table, and the commands that play all of them, in order; ``{agents}`` in these are the agents."""
+    """The rows of one table, and the commands that play all of them, in order.
+
+    ``{agents}`` in these are the agents, ``{told}`` what the table has to be told of them.
+    """
 
     rows: tuple[PaperRow, ...]
     play: tuple[str, ...]
 
     def commands(self, row: PaperRow) -> tuple[str, ...]:
-        """What fills a row: what makes its agent, then what plays the table."""
-        agents = ",".join(one.agent for one in self.rows if one.agent)
-        return (*row.made, *(one.replace("{agents}", agents) for one in self.play))
+        """What fills a row: what makes its agent, then what plays it beside those that nothing has to make."""
+        return (*row.made, *self._played([one for one in self.rows if one == row or not one.made]))
 
-    def missing(self, played: Collection[str], figures: int) -> tuple[tuple[Cell, ...], ...]:
-        """The rows that nobody has played; ``played``: names of methods. ``figures``: Columns behind the name."""
+    @property
+    def pool(self) -> tuple[str, ...]:
+        """What plays all rows together, once their agents are made."""
+        return self._played(self.rows)
+
+    def _played(self, rows: Sequence[PaperRow]) -> tuple[str, ...]:
+        agents, told = ",".join(filter(None, (one.agent for one in rows))), "".join(one.told for one in rows)
+        return tuple(command.replace("{agents}", agents).replace("{told}", told) for command in self.play)
+
+    def missing(self, agents: Iterable[str], figures: int) -> tuple[tuple[Cell, ...], ...]:
+        """The rows that nobody has played; ``agents``: Who has. ``figures``: Columns behind the name."""
+        played = set(map(method_of, agents))
         left = [row for row in self.rows if row.name not in played]
         return tuple((row.name, *[Missing(NOT_PLAYED, THEN.join(self.commands(row)))] * figures) for row in left)
-
-
-def methods_of(agents: Iterable[str]) -> set[str]:
-    """The methods that agents play by."""
-    return {method_of(agent) for agent in agents}
 
 
 def method_of(agent: str) -> str:

@@ -9,10 +9,10 @@ AGENTS = agents_by_name(
     {
         "conceding": "apportion.environments.sotopia.scripted_agents:Conceding",
         # By their places alone, as `policy` is.
-        "dat": "apportion.rlhf.social.dat:DAT",
-        "epo": "apportion.rlhf.social.epo:EPO",
+        "dat": "apportion.rlhf.social.dat:PrefixPlanner",
+        "epo": "apportion.rlhf.social.epo:ReasoningPlanner",
         "moody": "apportion.environments.sotopia.scripted_agents:WordSensitiveAgent",
-        "ppdpp": "apportion.rlhf.social.ppdpp:PPDPP",
+        "ppdpp": "apportion.rlhf.social.ppdpp:StrategyPlanner",
         "random": "apportion.environments.agents.agent:RandomLegalAgent",
         "talking": "apportion.environments.sotopia.scripted_agents:TalkingAgent",
     },

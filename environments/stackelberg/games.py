@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from apportion.environments.deduction.games import game_called
 from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
-from apportion.environments.report_tables.rows_to_play import method_of, methods_of
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import Scores, best_marked, models_only
@@ -97,7 +96,7 @@ def table_1(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
     for one in (*found, *_not_played(found)):
         table = by_team(one, sampling, f"table_1_{file_name(one.game)}", f"{title}: {one.game}")
         rows = paper_rows.TABLE_1.get(one.game)
-        more = rows.missing(methods_of(one.agents), len(one.teams) + 1) if rows else ()
+        more = rows.missing(one.agents, len(one.teams) + 1) if rows else ()
         tables.append(replace(table, rows=(*table.rows, *more)))
     return tables
 
@@ -127,7 +126,7 @@ def table_2(leagues: Sequence[Matches], variants: Variants, sampling: Sampling) 
     found = _not_played(()) if made.absent else [league for league in leagues if league.by_teams.matches]
     played: set[str] = set()
     if not made.absent:
-        played = {method_of(variants.opponent(found) or ""), *map(paper_rows.refined_by, variants.rewards.values())}
+        played = {variants.opponent(found) or "", *map(paper_rows.refined_by, variants.rewards.values())}
     left: dict[str, tuple[Cell, ...]] = {}
     if all(league.game in paper_rows.TABLE_2 for league in found):
         for league in found:
@@ -147,7 +146,7 @@ def table_4(leagues: Sequence[Matches], sampling: Sampling) -> list[Table]:
         table = votes(one, sampling, f"table_4_{file_name(one.game)}", f"{title}: {one.game}")
         if one.game == WEREWOLF:
             people = {paper_rows.PERSON for _, seat in one.seats if seat.person}
-            more = paper_rows.TABLE_4.missing(methods_of(one.agents) | people, 3)
+            more = paper_rows.TABLE_4.missing([*one.agents, *people], 3)
             table = replace(table, rows=(*table.rows, *more))
         tables.append(table)
     return [table for table in tables if not table.absent]
@@ -280,7 +279,7 @@ def table_3(
             cells.append(best_marked(scores, sampling))
     met = () if rated is None or partner is None else tuple(found)
     rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(met))
-    rows += paper_rows.TABLE_3.missing(methods_of(met), len(columns))
+    rows += paper_rows.TABLE_3.missing(met, len(columns))
     notes = (
         "mean [95 % interval] beside the partner, n parts, episodes drawn whole; Overall is the mean of all seven "
         "dimensions. * the best, where it differs from the second best (Student's t-test, p < 0.05)",

@@ -63,18 +63,18 @@ def refined_by(reward: str) -> str:
 
 
 def _by_reward(game: str) -> PaperRows:
-    folders = {reward: f"{reward}-{game}" for reward in SIDES}
     rows = [PaperRow("react", "react")]
-    for reward, folder in folders.items():
-        made = _refiner(game, folder, rf"""impact.side = "{SIDES[reward]}"\n""")
-        rows.append(PaperRow(refined_by(reward), f"react{REFINED}@{folder}", made))
-    told = " ".join(f"--reward react@MODEL{REFINED}@{folder}={reward}" for reward, folder in folders.items())
+    for reward, side in SIDES.items():
+        folder = f"{reward}-{game}"
+        made = _refiner(game, folder, rf"""impact.side = "{side}"\n""")
+        told = f" --reward react@MODEL{REFINED}@{folder}={reward}"
+        rows.append(PaperRow(refined_by(reward), f"react{REFINED}@{folder}", made, told))
     return PaperRows(
         tuple(rows),
         (
             f"apportion world tournament {game} CORPUS --teams --against react --matches 50 --agents {{agents}} "
             "--model MODEL",
-            f"apportion world tables stackelberg CORPUS --against react@MODEL {told}",
+            "apportion world tables stackelberg CORPUS --against react@MODEL{told}",
         ),
     )
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -35,21 +34,20 @@ from apportion.environments.environment import Action, Observation
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent, act_said
 from apportion.rlhf.sampling.rollout import finite_probabilities, pad_prompts, reply_mask
-from apportion.rlhf.social.episodes import HIGHEST, Scores
+from apportion.rlhf.social.episodes import HIGHEST, SocialEpisode
 from apportion.rlhf.social.planner import (
     Decision,
-    FolderPlanner,
     LearnedPlanner,
     PlannedAgent,
     Planner,
     hidden_states,
     seeded,
     states_of,
-)  # fmt: skip
-from apportion.rlhf.social.reinforce import started, supervise
-from apportion.rlhf.social.run import IGNORED, SocialRun, TurnTokens
+)
+from apportion.rlhf.social.reinforce import in_rounds, supervise
+from apportion.rlhf.social.run import IGNORED, SocialRun, TurnTokens, context_of
 from apportion.rlhf.social.sotopia_pi import learn_best
-from apportion.rlhf.social.strategies import answer, context_of, freeze
+from apportion.rlhf.social.strategies import answer, freeze
 
 PREFIX, ACTION, WIDTH = 2, 64, 128
 """Prefix tokens, numbers of an action (both the paper's), and the width of the networks' hidden layers."""
@@ -85,7 +83,7 @@ class Prefixes(nn.Module):
 class PrefixPlanner(Planner):
     """Actions, each a prefix of what the model reads."""
 
-    method = "dat"
+    method, example = "dat", "dat@FOLDER"
     network: Prefixes
 
     def __init__(self, policy: PolicyAgent) -> None:
@@ -102,27 +100,24 @@ class PrefixPlanner(Planner):
         return [Decision(state, action) for state, action in zip(states, actions, strict=True)]
 
     @torch.no_grad()
-    def reply(self, agent: PolicyAgent, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
+    def reply(self, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
         """What the frozen model says behind the prefix and the prompt."""
-        from transformers import GenerationConfig
-
-        policy, model, window = agent.policy, agent.model, agent.window
-        contexts = [context_of(view, policy, window, "") for view in views]
+        policy, model, window = self.policy.policy, self.policy.model, self.policy.window
+        contexts = [context_of(view, policy, window) for view in views]
         tokens, attention = pad_prompts(contexts, policy.pad_id, model.device)
         before = self.network.embedded(torch.stack([one.choice for one in decisions]))
         embedded = torch.cat([before.to(model.dtype), model.get_input_embeddings()(tokens)], dim=1)
-        config = GenerationConfig(  # type: ignore[no-untyped-call]
-            do_sample=True, temperature=window.temperature, top_k=0, top_p=1.0, max_new_tokens=window.max_new_tokens,
-            eos_token_id=list(policy.eos_ids), pad_token_id=policy.pad_id,
-        )  # fmt: skip
         seen = torch.cat([attention.new_ones(len(tokens), PREFIX), attention], dim=1)  # Padding has no place.
-        with seeded([agent.seed, [view.number for view in views]]), finite_probabilities():
-            replies = model.generate(inputs_embeds=embedded, attention_mask=seen, generation_config=config)
+        drawn = {"do_sample": True, "temperature": window.temperature, "top_k": 0, "top_p": 1.0}
+        with seeded([self.policy.seed, [view.number for view in views]]), finite_probabilities():
+            replies = model.generate(
+                inputs_embeds=embedded, attention_mask=seen, max_new_tokens=window.max_new_tokens, **drawn
+            )
         said = [
-            str(policy.tokenizer.decode(reply[kept], skip_special_tokens=True))
-            for reply, kept in zip(replies, reply_mask(replies, policy.eos_ids), strict=True)
+            policy.tokenizer.decode(reply[own], skip_special_tokens=True)
+            for reply, own in zip(replies, reply_mask(replies, policy.eos_ids), strict=True)
         ]
-        return [act_said(view, " ".join(text.split())) for view, text in zip(views, said, strict=True)]
+        return [act_said(view, " ".join(str(text).split())) for view, text in zip(views, said, strict=True)]
 
     def likelihood(self, examples: Sequence[tuple[Tensor, TurnTokens]]) -> Tensor:
         """Mean log-likelihood, nats a token, of what is said behind each prefix and its prompt, by the state there."""
@@ -130,8 +125,9 @@ class PrefixPlanner(Planner):
         embed, pad = self.policy.model.get_input_embeddings(), torch.nn.utils.rnn.pad_sequence
         inputs, labels = [], []
         for (_, row), prefix in zip(examples, before, strict=True):
-            inputs.append(torch.cat([prefix, embed(torch.tensor(row.ids))]))
-            labels.append(torch.tensor([IGNORED] * (PREFIX + row.prompt) + list(row.ids[row.prompt :])))
+            one = row.labelled
+            inputs.append(torch.cat([prefix, embed(torch.tensor(one["input_ids"]))]))
+            labels.append(torch.tensor([IGNORED] * PREFIX + one["labels"]))
         out = self.policy.model(
             inputs_embeds=pad(inputs, batch_first=True),
             attention_mask=pad([torch.ones_like(one) for one in labels], batch_first=True),
@@ -153,14 +149,9 @@ class Transitions(NamedTuple):
 
 def transitions(played: Sequence[tuple[Sequence[Decision], float]]) -> Transitions:
     """Of episodes: their decisions, and what they were paid at their end."""
+    number = torch.tensor
     rows = [
-        (
-            one.state,
-            one.choice,
-            torch.tensor(0.0 if then else paid),
-            (then or one).state,
-            torch.tensor(float(bool(then))),
-        )
+        (one.state, one.choice, number(0.0 if then else paid), (then or one).state, number(1.0 if then else 0.0))
         for decisions, paid in played
         for one, then in zip_longest(decisions, decisions[1:])
     ]
@@ -204,10 +195,10 @@ def self_clone(run: SocialRun, planner: PrefixPlanner) -> None:
     """Teach the up-mapping prefixes with which the model says what it says without them."""
     played = run.play(planner.policy, "itself")
     steps = [step for episode in played for step in episode.steps if step.said and not step.act.stands]
-    said = [answer(run, step, "", step.said) for step in steps]
+    said = [answer(planner.policy, step, "", step.said) for step in steps]
     examples = list(zip(states_of(planner.policy, steps), said, strict=True))
     with torch.no_grad():
-        begin = torch.tensor([said[0].ids[0]] * PREFIX)
+        begin = torch.tensor([said[0].prompt[0]] * PREFIX)
         planner.network.offset.copy_(run.model.get_input_embeddings()(begin).flatten())
     optimizer = torch.optim.Adam([planner.network.up, planner.network.offset], lr=run.settings.lr)
     supervise(run, "self-cloning", examples, lambda chosen: -planner.likelihood(chosen), optimizer)
@@ -221,21 +212,10 @@ def train(run: SocialRun) -> LearnedPlanner:
     with seeded(run.seed):
         planner = PrefixPlanner(run.agent())
         self_clone(run, planner)
-    agent = PlannedAgent(f"dat@{run.policy.name}", planner.policy, planner)
-    start = started(run, agent)
     known: list[tuple[Sequence[Decision], float]] = []
-    for number in range(1, run.settings.rounds + 1):
-        explorer = replace(agent, explores=True, decided={})
-        played = run.play(explorer, f"noise-{number}")
-        known += [(explorer.decisions(one), one.score / HIGHEST) for one in played]
-        with seeded([run.seed, number]):
-            improve(planner.network.actor, transitions(known), UPDATES)
-        run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
-    return LearnedPlanner.of(agent, start)
 
+    def learn(played: list[SocialEpisode], decided: list[list[Decision]]) -> None:
+        known.extend((made, one.score / HIGHEST) for made, one in zip(decided, played, strict=True))
+        improve(planner.network.actor, transitions(known), UPDATES)
 
-class DAT(FolderPlanner):
-    """``dat@FOLDER``."""
-
-    planner = PrefixPlanner
-    example = "dat@FOLDER"
+    return in_rounds(run, PlannedAgent(f"dat@{run.policy.name}", planner), "noise", learn)

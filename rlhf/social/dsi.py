@@ -17,13 +17,13 @@ Choices where the paper uses GPT-4, or leaves one:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from apportion.environments.agents.agent import Agent
+from apportion.environments.agents.agent import Agent, ScriptedAgent
 from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.game import Facts
-from apportion.environments.sotopia.goal_checks import PHYSICAL, Offers, offered
-from apportion.environments.sotopia.scripted_agents import worded
+from apportion.environments.sotopia.goal_checks import PHYSICAL, Deal, offered
+from apportion.environments.sotopia.scripted_agents import standing, worded
 from apportion.rlhf.sampling.starts import ITSELF
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.sotopia_pi import learn_best
@@ -38,17 +38,11 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Strategy:
+class Strategy(NamedTuple):
     """One strategy at one turn: its name, and the act that it comes to."""
 
     name: str
     act: Action
-
-    @property
-    def words(self) -> str:
-        """What a model is told."""
-        return f"({_WORDS[self.name]}: [{self.act.kind}] {self.act.text})"
 
 
 def injected(view: Observation) -> Strategy | None:
@@ -62,54 +56,39 @@ def injected(view: Observation) -> Strategy | None:
     terms = facts.part.terms
     if terms is None or terms.deal is None:
         return None
-    deal, seat = terms.deal, facts.part.seat
-    offers = Offers(deal, len(facts.part.profiles))
-    mine: list[float] = []
-    theirs: list[float] = []
-    for by, act in facts.acts:
-        offers.take(by, act)
-        offer = offered(deal, act)
-        if offer is not None:
-            (mine if by == seat else theirs).append(deal.worth(offer, 0, int(by != seat)))
+    offers, deal, seat = standing(facts), terms.deal, facts.part.seat
+    made = [(by, offer) for by, act in facts.acts if (offer := offered(deal, act)) is not None]
+    mine = [deal.worth(offer, 0, 0) for by, offer in made if by == seat]
+    theirs = [deal.worth(offer, 0, 1) for by, offer in made if by != seat]
     if offers.agreed or not theirs:
         return None
     if offers.standing is not None and offers.standing.by != seat and theirs[-1] >= ENOUGH:
         return Strategy("take", Action(PHYSICAL, "accept"))
     if mine and (len(theirs) < 2 or theirs[-1] > theirs[-2] + MOVED):
-        return Strategy("hold", _asking(view, mine[-1]))
+        return Strategy("hold", _asking(deal, mine[-1]))
     if len(mine) > 1 and abs(mine[-1] - mine[-2]) <= MOVED:
-        return Strategy("bridge", _asking(view, (mine[-1] + theirs[-1]) / 2))
+        return Strategy("bridge", _asking(deal, (mine[-1] + theirs[-1]) / 2))
     return None
 
 
-def _asking(view: Observation, wanted: float) -> Action:
-    facts: Facts = view.facts
-    assert facts.part.terms is not None and facts.part.terms.deal is not None
-    return Action(PHYSICAL, f"offer: {worded(facts.part.terms.deal, min(max(wanted, 0.0), 1.0))}")
+def _asking(deal: Deal, wanted: float) -> Action:
+    return Action(PHYSICAL, f"offer: {worded(deal, min(max(wanted, 0.0), 1.0))}")
 
 
-@dataclass(frozen=True)
-class InjectedScript:
+def with_strategies(script: Agent) -> Agent:
     """A script that does what is injected, and what it does anyway at other turns."""
 
-    script: Agent
-    paid: bool = False
-
-    @property
-    def called(self) -> str:
-        """As the script, and that something is injected."""
-        return f"{self.script.called}+strategies"
-
-    def act(self, view: Observation) -> Action:
-        """The strategy's act, or the script's."""
+    def act(view: Observation) -> Action:
         strategy = injected(view)
-        return self.script.act(view) if strategy is None else strategy.act
+        return script.act(view) if strategy is None else strategy.act
+
+    return ScriptedAgent(f"{script.called}+strategies", act)
 
 
 def told(view: Observation) -> str:
     """What a policy is told at the end of what it reads."""
     strategy = injected(view)
-    return "" if strategy is None else strategy.words
+    return "" if strategy is None else f"({_WORDS[strategy.name]}: [{strategy.act.kind}] {strategy.act.text})"
 
 
 def train(run: SocialRun) -> None:
@@ -118,7 +97,6 @@ def train(run: SocialRun) -> None:
     Raises UnitError: no episode of a round passes the filter.
     """
     for number in range(1, run.settings.rounds + 1):
-        maker: Agent = (
-            run.agent(hint=told, explore=True) if run.settings.expert == ITSELF else InjectedScript(run.expert)
-        )
+        itself = run.settings.expert == ITSELF
+        maker: Agent = run.agent(hint=told, explore=True) if itself else with_strategies(run.expert)
         learn_best(run, run.play(maker, f"injected-{number}"), run.settings.least, f"round {number}")

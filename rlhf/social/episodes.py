@@ -1,20 +1,11 @@
-"""Episodes of bundled bargains with an agent in a seat: what it read and said, and what the rules say that it reached.
-
-How to use it::
-
-    tasks = split_tasks(seed=0, pairs=5, held_out=0.4, most_acts=20)
-    played = play_all(tasks.training, agent, partner, draws=2)   # a list of SocialEpisode
-    best = best_of_each(played, top=1, least=5.0)
-    [(step.view.heard, step.said) for step in best[0].steps]      # what the seat had heard, and what it said then
-    before, after = (evaluate(one, tasks.held_out, partner) for one in (agent, trained))
-    after.less(before).text(2)                                    # paired by task
-"""
+"""Episodes of bundled bargains with an agent in a seat: what it read and said, and what it reached by the rules."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from random import Random
 
 import numpy as np
@@ -128,10 +119,10 @@ def play_on(begun: Sequence[tuple[Start, Environment]], agent: Agent, partner: A
     steps: list[list[SeatStep]] = [[] for _ in begun]
     while going := [number for number, game in enumerate(games) if not game.over]:
         own = [number for number in going if seats[number] in games[number].acting()]
+        others = [number for number in going if number not in own]
         for number, act in zip(own, _acts(agent, games, own), strict=True):
             steps[number].append(SeatStep(games[number].clone(), seats[number], act))
             games[number].do(act)
-        others = [number for number in going if number not in own]
         for number, act in zip(others, _acts(partner, games, others), strict=True):
             games[number].do(act)
     return [SocialEpisode(start, game, tuple(own)) for (start, _), game, own in zip(begun, games, steps, strict=True)]
@@ -144,23 +135,26 @@ def _acts(agent: Agent, games: Sequence[Environment], asked: Sequence[int]) -> l
     return [act for first in range(0, len(views), AT_ONCE) for act in agent.act_all(views[first : first + AT_ONCE])]
 
 
+def grouped(
+    episodes: Iterable[SocialEpisode], by: Callable[[Start], str] = attrgetter("name")
+) -> dict[str, list[SocialEpisode]]:
+    """Episodes of one task and seat, or of one task (`task_of`), in order."""
+    found = defaultdict[str, list[SocialEpisode]](list)
+    for episode in episodes:
+        found[by(episode.start)].append(episode)
+    return found
+
+
 def best_of_each(episodes: Sequence[SocialEpisode], top: int, least: float) -> list[SocialEpisode]:
     """The filter: of each task and seat the ``top`` best episodes, the earliest of equal ones, that score ``least``."""
-    kept = [one for group in _by_start(episodes) for one in sorted(group, key=lambda one: -one.score)[:top]]
+    kept = [one for group in grouped(episodes).values() for one in sorted(group, key=lambda one: -one.score)[:top]]
     return [episode for episode in kept if episode.score >= least]
 
 
 def worst_of_each(episodes: Sequence[SocialEpisode], below: float) -> list[SocialEpisode]:
     """Of each task and seat the worst episode, the earliest of equal ones, that scores less than ``below``."""
-    worst = [min(group, key=lambda one: one.score) for group in _by_start(episodes)]
+    worst = [min(group, key=lambda one: one.score) for group in grouped(episodes).values()]
     return [episode for episode in worst if episode.score < below]
-
-
-def _by_start(episodes: Sequence[SocialEpisode]) -> list[list[SocialEpisode]]:
-    found: dict[str, list[SocialEpisode]] = defaultdict(list)
-    for episode in episodes:
-        found[episode.start.name].append(episode)
-    return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -187,11 +181,9 @@ class Scores:
     @classmethod
     def of(cls, episodes: Sequence[SocialEpisode]) -> Scores:
         """The scores of episodes."""
-        found: dict[str, list[float]] = defaultdict(list)
-        for episode in episodes:
-            found[task_of(episode.start)].append(episode.score)
+        tasks = grouped(episodes, task_of).items()
         agreed = sum(episode.score > 0 for episode in episodes) / len(episodes)
-        return cls({task: sum(values) / len(values) for task, values in found.items()}, agreed)
+        return cls({task: sum(one.score for one in group) / len(group) for task, group in tasks}, agreed)
 
 
 def evaluate(agent: Agent, starts: Sequence[Start], partner: Agent, draws: int = 1) -> Scores:

@@ -31,7 +31,7 @@ from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.sampling.rollout import finite_probabilities, sample_replies
 from apportion.rlhf.social.episodes import SeatStep
-from apportion.rlhf.social.planner import Decision, FolderPlanner, LearnedPlanner
+from apportion.rlhf.social.planner import Decision, LearnedPlanner
 from apportion.rlhf.social.reinforce import DrawingPlanner, train_planner
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, answer, strategy_of
@@ -45,7 +45,7 @@ REASONER, SPEAKER = "reasoner", "default"
 class ReasoningPlanner(DrawingPlanner):
     """Adapters on the frozen model that write a strategy."""
 
-    method = "epo"
+    method, example = "epo", "epo@FOLDER"
     cue = "(Which strategy do you follow in your next act?)"
 
     def __init__(self, policy: PolicyAgent) -> None:
@@ -88,6 +88,11 @@ class ReasoningPlanner(DrawingPlanner):
             for prompt, reply, kept, text in zip(drawn.prompts, drawn.replies, drawn.mask, drawn.texts, strict=True)
         ]
 
+    def known(self, steps: Sequence[SeatStep]) -> list[Decision]:
+        """The words of the strategies that acts are nearest to."""
+        rows = [answer(self.policy, step, self.cue, STRATEGIES[strategy_of(step)]) for step in steps]
+        return [Decision(torch.tensor(row.prompt), torch.tensor(row.reply)) for row in rows]
+
     def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
         """Of the strategies that were written: the sum over their tokens."""
         pad = partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
@@ -117,16 +122,4 @@ class ReasoningPlanner(DrawingPlanner):
 
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
-
-    def known(frozen: PolicyAgent, steps: list[SeatStep]) -> list[Decision]:
-        rows = [answer(run, step, ReasoningPlanner.cue, STRATEGIES[strategy_of(step)]) for step in steps]
-        return [Decision(torch.tensor(row.ids[: row.prompt]), torch.tensor(row.ids[row.prompt :])) for row in rows]
-
-    return train_planner(run, ReasoningPlanner, known)
-
-
-class EPO(FolderPlanner):
-    """``epo@FOLDER``."""
-
-    planner = ReasoningPlanner
-    example = "epo@FOLDER"
+    return train_planner(run, ReasoningPlanner)

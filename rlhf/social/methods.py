@@ -4,52 +4,30 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from apportion.environments.agents.agent import Agent
 from apportion.foundation.did_you_mean import did_you_mean
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_path, place_folder, temporary_name
 from apportion.foundation.intervals.estimate import IntervalEstimate
 from apportion.rlhf.policy.folder import write_policy, write_window
-from apportion.rlhf.social.episodes import Scores, evaluate
+from apportion.rlhf.social.episodes import Scores
 from apportion.rlhf.social.run import SocialRun, SocialSettings, begin_run
+from apportion.rlhf.training.rng_state import quiet_transformers
 
-METHODS: Mapping[str, str] = {
-    "sotopia-pi": "apportion.rlhf.social.sotopia_pi:train",
-    "dsi": "apportion.rlhf.social.dsi:train",
-    "sdpo": "apportion.rlhf.social.sdpo:train",
-    "ppdpp": "apportion.rlhf.social.ppdpp:train",
-    "epo": "apportion.rlhf.social.epo:train",
-    "dat": "apportion.rlhf.social.dat:train",
-}
-"""By name the ``module:function`` that is called with a `SocialRun` and returns a `Learned`, or None."""
-EVALUATED = 2
-"""Episodes of each held-out task and seat, before and after."""
+if TYPE_CHECKING:
+    from apportion.rlhf.social.planner import LearnedPlanner
+
+METHODS = {"sotopia-pi": 1, "dsi": 1, "sdpo": 1, "ppdpp": 2, "epo": 2, "dat": 1}
+"""By name the fewest ``draws`` that it learns from: REINFORCE compares episodes of a task and seat with each other.
+
+Each is a file here, whose ``train`` is called with a `SocialRun` and returns a `LearnedPlanner`, or None."""
 REPORT = "social.json"
 """What a folder says of its training: settings, and scores before and after."""
-
-
-class Learned(Protocol):
-    """What a method gives that learns more than adapters: who plays it, and what is written beside the policy.
-
-    A method whose adapters are all that it learned returns None: then the policy itself plays.
-    """
-
-    @property
-    def agent(self) -> Agent:
-        """Who plays what was learned."""
-
-    @property
-    def start(self) -> Scores:
-        """What it scored on the held-out tasks before it was reinforced."""
-
-    def write(self, folder: Path) -> None:
-        """Write what `agent` needs beside the policy into the policy's folder, which is there."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +55,12 @@ class SocialReport:
 
     def to_json(self) -> dict[str, Any]:
         """The same for programs."""
-        rows = {"before": self.before, "after": self.after}
-        scores = {name: {"by_task": dict(row.by_task), "agreed": row.agreed} for name, row in rows.items()}
         means = {"before": self.before.mean, "after": self.after.mean, "gain": self.gain}
         return {
             "method": self.method,
             "policy": self.policy,
-            **scores,
+            "before": asdict(self.before),
+            "after": asdict(self.after),
             "means": {name: [one.value, one.low, one.high] for name, one in means.items()},
         }
 
@@ -99,27 +76,32 @@ def train_social(
     """Train ``policy`` (as `begin_run` takes it) by ``method`` and write the folder ``out``, which `policy@OUT` plays.
 
     ``tell``: is told a line of what was learned after each piece of it. Equal settings and seeds give equal bytes.
-    Raises InputError: no such method, something at ``out``, or as `begin_run`.
+    Raises InputError: no such method, too few draws for it, something at ``out``, or as `begin_run`.
     """
     if method not in METHODS:
         raise InputError(f"no social training {method!r}; {did_you_mean(method, METHODS, ', '.join(METHODS))}")
+    if settings.rounds and settings.draws < METHODS[method]:
+        raise InputError(
+            f"draws = {settings.draws}: {method} compares an episode with others of its task and seat; set "
+            f"{METHODS[method]} at least"
+        )
     check_path(out)
     if out.exists() or out.is_symlink():
         raise InputError(f"{out} exists, and is not replaced. Name a folder that is not there yet.")
-    module, _, name = METHODS[method].partition(":")
-    run = begin_run(policy, settings, seed, tell)
-    before = evaluate(run.agent(), run.tasks.held_out, run.partner, EVALUATED)
-    learned: Learned | None = getattr(import_module(module), name)(run)
-    agent = run.agent() if learned is None else learned.agent
-    after = evaluate(agent, run.tasks.held_out, run.partner, EVALUATED)
-    if learned is not None:
-        tell(f"over its own start: {after.less(learned.start).text(2, sign=True)}")
-    report = SocialReport(method, policy, before, after, "policy" if learned is None else method)
-    _write(out, run, report, learned)
+    with quiet_transformers():
+        run = begin_run(policy, settings, seed, tell)
+        before = run.evaluate(run.agent())
+        train = resolve_name(f"apportion.rlhf.social.{method.replace('-', '_')}:train")
+        learned: LearnedPlanner | None = train(run)  # None: the policy's adapters are all that was learned.
+        after = run.evaluate(run.agent() if learned is None else learned.agent)
+        if learned is not None:
+            tell(f"over its own start: {after.less(learned.start).text(2, sign=True)}")
+        report = SocialReport(method, policy, before, after, "policy" if learned is None else method)
+        _write(out, run, report, learned)
     return report
 
 
-def _write(out: Path, run: SocialRun, report: SocialReport, learned: Learned | None) -> None:
+def _write(out: Path, run: SocialRun, report: SocialReport, learned: LearnedPlanner | None) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     scratch = temporary_name(out)
     try:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +24,12 @@ from apportion.foundation.files import at_home, canonical_json, digest, file_dig
 from apportion.foundation.model_hub.names import model_digest
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.policy.folder import base_of
-from apportion.rlhf.sampling.policy_agent import FolderPolicy, PolicyAgent
+from apportion.rlhf.sampling.policy_agent import NamedPolicy, PolicyAgent
 from apportion.rlhf.sampling.rollout import pad_prompts
 from apportion.rlhf.social.episodes import AT_ONCE, Scores, SeatStep, SocialEpisode
-from apportion.rlhf.social.strategies import context_of, told
+from apportion.rlhf.social.run import context_of
+from apportion.rlhf.social.strategies import told
+from apportion.rlhf.training.rng_state import seeded_rng
 
 SETTINGS, WEIGHTS = "planner.json", "planner.safetensors"
 
@@ -46,15 +48,24 @@ class Decision(NamedTuple):
 
 
 class Planner(ABC):
-    """Decides before each act of a frozen ``policy``. ``network``: what it has learned, but where methods say more."""
+    """Decides before each act of a frozen ``policy``. ``network``: what it has learned, but where methods say more.
+
+    ``example``: how an agent is written that plays by one.
+    """
 
     method: ClassVar[str]
+    example: ClassVar[str]
     cue: ClassVar[str] = ""
     """What stands at the end of what it reads."""
     network: nn.Module
 
     def __init__(self, policy: PolicyAgent) -> None:
         self.policy = policy
+
+    @classmethod
+    def of(cls, place: str) -> FolderPlanner:
+        """The agent that plays by the planner in a folder; raises as `FolderPlanner`."""
+        return FolderPlanner(cls, place)
 
     @abstractmethod
     def decide(self, contexts: Sequence[DialogueContext], explores: bool) -> list[Decision]:
@@ -73,10 +84,10 @@ class Planner(ABC):
         """Take what `weights` gave; raises RuntimeError: they are not such."""
         self.network.load_state_dict(weights)
 
-    def reply(self, agent: PolicyAgent, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
+    def reply(self, views: Sequence[Observation], decisions: Sequence[Decision]) -> list[Action]:
         """What the policy does by the decisions: it is told the strategy, and nobody else is."""
         said = {view.number: told(one.strategy) for view, one in zip(views, decisions, strict=True)}
-        return replace(agent, hint=lambda view: said[view.number]).act_all(views)
+        return replace(self.policy, hint=lambda view: said[view.number]).act_all(views)
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,6 @@ class PlannedAgent:
     """The frozen policy, told by a planner. ``decided``: where it explores, its decisions by the views' numbers."""
 
     called: str
-    policy: PolicyAgent
     planner: Planner
     explores: bool = False
     paid: bool = False
@@ -96,25 +106,22 @@ class PlannedAgent:
 
     def act_all(self, views: Sequence[Observation]) -> list[Action]:
         """What it does in each of several episodes, decided at once."""
-        frozen, cue = self.policy, self.planner.cue
+        frozen, cue = self.planner.policy, self.planner.cue
         contexts = [context_of(view, frozen.policy, frozen.window, cue) for view in views]
         with seeded([frozen.seed, [view.number for view in views]]):
             decisions = self.planner.decide(contexts, self.explores)
         if self.explores:
             self.decided.update((view.number, one) for view, one in zip(views, decisions, strict=True))
-        return self.planner.reply(frozen, views, decisions)
+        return self.planner.reply(views, decisions)
 
     def decisions(self, episode: SocialEpisode) -> list[Decision]:
         """Those of an episode in which it explored, in order."""
         return [self.decided[step.view.number] for step in episode.steps]
 
 
-@contextmanager
-def seeded(seed: Any) -> Iterator[None]:
-    """Draw by ``seed`` alone; torch's random numbers outside are left alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(digest(seed)[:14], 16))
-        yield
+def seeded(seed: Any) -> AbstractContextManager[None]:
+    """Draw by ``seed``, any JSON value, alone; random numbers outside are left alone."""
+    return seeded_rng(int(digest(seed)[:14], 16))
 
 
 @torch.no_grad()
@@ -129,7 +136,7 @@ def hidden_states(agent: PolicyAgent, contexts: Sequence[DialogueContext]) -> Te
 
 def states_of(agent: PolicyAgent, steps: Sequence[SeatStep]) -> Tensor:
     """The same before acts [shape=(N, H)]."""
-    read = [context_of(step.view, agent.policy, agent.window, "") for step in steps]
+    read = [context_of(step.view, agent.policy, agent.window) for step in steps]
     return torch.cat([hidden_states(agent, read[first : first + AT_ONCE]) for first in range(0, len(read), AT_ONCE)])
 
 
@@ -162,16 +169,14 @@ def policy_digest(folder: Path) -> str:
     return digest([model_digest(base_of(folder)), *(file_digest(folder / name) for name in files)])
 
 
-class FolderPlanner(FolderPolicy):
+class FolderPlanner(NamedPolicy):
     """``METHOD@FOLDER``: a planner and its policy from a folder that a training wrote, loaded when it first acts.
 
     Raises InputError: no such folder, a file that is missing or was changed, or a planner of another method or policy.
     """
 
-    planner: ClassVar[type[Planner]]
-
-    def __init__(self, place: str) -> None:
-        method, self._folder = self.planner.method, at_home(place)
+    def __init__(self, planner: type[Planner], place: str) -> None:
+        self._planner, method, self._folder = planner, planner.method, at_home(place)
         named, advice = f"agent '{method}@{place}'", f"Make one: apportion train player {method} sotopia FOLDER"
         try:
             body = json.loads((self._folder / SETTINGS).read_text(encoding="utf-8"))
@@ -191,7 +196,6 @@ class FolderPlanner(FolderPolicy):
     @cached_property
     def _agent(self) -> PlannedAgent:  # type: ignore[override]
         with torch.random.fork_rng(devices=[]):
-            frozen = PolicyAgent.of(str(self._folder))
-            planner = self.planner(frozen)
+            planner = self._planner(PolicyAgent.of(str(self._folder)))
         planner.load(load_file(self._folder / WEIGHTS))
-        return PlannedAgent(self.called, frozen, planner)
+        return PlannedAgent(self.called, planner)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from apportion.rlhf.policy.contexts import DialogueContext
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.social.episodes import SeatStep
-from apportion.rlhf.social.planner import Decision, FolderPlanner, LearnedPlanner, hidden_states, states_of
+from apportion.rlhf.social.planner import Decision, LearnedPlanner, hidden_states, states_of
 from apportion.rlhf.social.reinforce import DrawingPlanner, train_planner
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import STRATEGIES, strategy_of
@@ -36,7 +36,7 @@ WIDTH = 64
 class StrategyPlanner(DrawingPlanner):
     """A softmax over `STRATEGIES`; untrained, all are as likely."""
 
-    method = "ppdpp"
+    method, example = "ppdpp", "ppdpp@FOLDER"
 
     def __init__(self, policy: PolicyAgent) -> None:
         super().__init__(policy)
@@ -53,6 +53,11 @@ class StrategyPlanner(DrawingPlanner):
         chosen = torch.multinomial(scores.softmax(dim=1), 1)[:, 0] if explores else scores.argmax(dim=1)
         return [Decision(state, one, STRATEGIES[NAMES[one]]) for state, one in zip(states, chosen, strict=True)]
 
+    def known(self, steps: Sequence[SeatStep]) -> list[Decision]:
+        """The strategies that acts are nearest to."""
+        chosen = [torch.tensor(NAMES.index(strategy_of(step))) for step in steps]
+        return [Decision(state, one) for state, one in zip(states_of(self.policy, steps), chosen, strict=True)]
+
     def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
         """Of the strategies that were chosen."""
         scores: Tensor = self.network(torch.stack([one.state for one in decisions]))
@@ -61,16 +66,4 @@ class StrategyPlanner(DrawingPlanner):
 
 def train(run: SocialRun) -> LearnedPlanner:
     """As `train_planner`."""
-
-    def known(frozen: PolicyAgent, steps: list[SeatStep]) -> list[Decision]:
-        chosen = [torch.tensor(NAMES.index(strategy_of(step))) for step in steps]
-        return [Decision(state, one) for state, one in zip(states_of(frozen, steps), chosen, strict=True)]
-
-    return train_planner(run, StrategyPlanner, known)
-
-
-class PPDPP(FolderPlanner):
-    """``ppdpp@FOLDER``."""
-
-    planner = StrategyPlanner
-    example = "ppdpp@FOLDER"
+    return train_planner(run, StrategyPlanner)

@@ -7,9 +7,9 @@ episodes of the same task and seat (leave one out).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -17,10 +17,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from apportion.credit import leave_one_out
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import UnitError
 from apportion.rlhf.sampling.policy_agent import PolicyAgent
-from apportion.rlhf.social.episodes import HIGHEST, Scores, SeatStep, SocialEpisode, evaluate
-from apportion.rlhf.social.methods import EVALUATED
+from apportion.rlhf.social.episodes import HIGHEST, Scores, SeatStep, SocialEpisode, grouped
 from apportion.rlhf.social.planner import Decision, LearnedPlanner, PlannedAgent, Planner, seeded
 from apportion.rlhf.social.run import SocialRun
 from apportion.rlhf.social.strategies import clone_follower
@@ -37,22 +36,21 @@ class DrawingPlanner(Planner):
     """One whose decisions have likelihoods."""
 
     @abstractmethod
+    def known(self, steps: Sequence[SeatStep]) -> list[Decision]:
+        """The decisions that the expert's acts come to, for the supervised start."""
+
+    @abstractmethod
     def log_probs(self, decisions: Sequence[Decision]) -> Tensor:
         """How likely each decision is, with gradients to what learns alone [shape=(N,)] float32."""
 
 
 def credits(played: Sequence[SocialEpisode]) -> list[list[float]]:
-    """By episode, the advantage of each of its acts. Raises InputError: a task was played once only."""
-    groups = defaultdict[str, list[int]](list)
-    for number, episode in enumerate(played):
-        groups[episode.start.name].append(number)
+    """By episode, the advantage of each of its acts; every task and seat was played twice at least."""
     gains = dict[int, float]()
-    for numbers in groups.values():
-        if len(numbers) < 2:
-            raise InputError("draws = 1: an episode is compared with others of its task and seat; set 2 at least")
-        rows = leave_one_out([[played[number].score / HIGHEST] for number in numbers])
-        gains |= {number: float(row[0]) for number, row in zip(numbers, rows, strict=True)}
-    return [[gains[at] * DISCOUNT**left for left in reversed(range(len(one.steps)))] for at, one in enumerate(played)]
+    for group in grouped(played).values():
+        rows = leave_one_out([[one.score / HIGHEST] for one in group])
+        gains |= {id(one): float(row[0]) for one, row in zip(group, rows, strict=True)}
+    return [[gains[id(one)] * DISCOUNT**left for left in reversed(range(len(one.steps)))] for one in played]
 
 
 def descend(
@@ -73,14 +71,9 @@ def descend(
     return sum(losses) / len(losses)
 
 
-def train_planner(
-    run: SocialRun,
-    made: Callable[[PolicyAgent], DrawingPlanner],
-    known: Callable[[PolicyAgent, list[SeatStep]], list[Decision]],
-) -> LearnedPlanner:
-    """The policy learns to follow strategies and is frozen, the planner learns what is ``known``, then REINFORCE.
+def train_planner(run: SocialRun, made: Callable[[PolicyAgent], DrawingPlanner]) -> LearnedPlanner:
+    """The policy learns to follow strategies and is frozen, the planner learns what is known, then REINFORCE.
 
-    ``known``: the decisions that the expert's acts come to, for the supervised start. Raises InputError: as `credits`.
     Raises UnitError: a loss is no finite number.
     """
     clone_follower(run)
@@ -89,13 +82,10 @@ def train_planner(
     with seeded(run.seed):
         planner = made(frozen)
         by = torch.optim.Adam(planner.parameters, lr=run.settings.lr)
-        taught = known(frozen, steps)
+        taught = planner.known(steps)
         supervise(run, "supervised start", taught, lambda few: -planner.log_probs(few).mean(), by)
-    agent = PlannedAgent(f"{planner.method}@{run.policy.name}", frozen, planner)
-    start = started(run, agent)
-    for number in range(1, run.settings.rounds + 1):
-        reinforce(run, agent, planner, by, number, taught)
-    return LearnedPlanner.of(agent, start)
+    agent = PlannedAgent(f"{planner.method}@{run.policy.name}", planner)
+    return in_rounds(run, agent, "reinforce", partial(reinforce, run, planner, by, taught))
 
 
 def supervise(
@@ -106,19 +96,34 @@ def supervise(
     run.tell(f"{what}: {len(examples)} acts, loss {losses[0]:.3f} at first, {losses[-1]:.3f} at last")
 
 
-def reinforce(
-    run: SocialRun, agent: PlannedAgent, planner: DrawingPlanner, by: Optimizer, number: int, taught: list[Decision]
-) -> None:
-    """A round: play the training tasks by drawn decisions, then one pass of policy gradient over them, which does not
-    forget what was ``taught``.
+def in_rounds(
+    run: SocialRun, agent: PlannedAgent, tag: str, learn: Callable[[list[SocialEpisode], list[list[Decision]]], None]
+) -> LearnedPlanner:
+    """Rounds of playing the training tasks by decisions that explore, from which ``learn`` learns, by episode.
+
+    ``tag``: a name of the rounds' random numbers.
     """
-    explorer = replace(agent, explores=True, decided={})
-    played = run.play(explorer, f"reinforce-{number}")
-    pairs = [
-        pair
-        for episode, row in zip(played, credits(played), strict=True)
-        for pair in zip(explorer.decisions(episode), row, strict=True)
-    ]
+    start = run.evaluate(agent)
+    run.tell(f"before reinforcement: {start.mean.text(2)} held out")
+    for number in range(1, run.settings.rounds + 1):
+        explorer = replace(agent, explores=True, decided={})
+        played = run.play(explorer, f"{tag}-{number}")
+        with seeded([run.seed, number]):
+            learn(played, [explorer.decisions(episode) for episode in played])
+        run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
+    return LearnedPlanner.of(agent, start)
+
+
+def reinforce(
+    run: SocialRun,
+    planner: DrawingPlanner,
+    by: Optimizer,
+    taught: Sequence[Decision],
+    played: Sequence[SocialEpisode],
+    decided: Sequence[Sequence[Decision]],
+) -> None:
+    """One pass of policy gradient over the decisions of episodes, which does not forget what was ``taught``."""
+    pairs = [pair for made, row in zip(decided, credits(played), strict=True) for pair in zip(made, row, strict=True)]
 
     def loss(chosen: list[tuple[Decision, float]]) -> Tensor:
         kept = [taught[place] for place in torch.randint(len(taught), (len(chosen),)).tolist()] if taught else []
@@ -126,13 +131,4 @@ def reinforce(
         found = planner.log_probs([*(decision for decision, _ in chosen), *kept])
         return -(weights * found).sum() / len(chosen)
 
-    with seeded([run.seed, number]):
-        descend(loss, pairs, run.settings.batch_size, by)
-    run.tell(f"round {number}: {len(played)} episodes, mean goal score {Scores.of(played).mean.value:.2f}")
-
-
-def started(run: SocialRun, agent: PlannedAgent) -> Scores:
-    """What the agent scores on the held-out tasks before it is reinforced."""
-    scores = evaluate(agent, run.tasks.held_out, run.partner, EVALUATED)
-    run.tell(f"before reinforcement: {scores.mean.text(2)} held out")
-    return scores
+    descend(loss, pairs, run.settings.batch_size, by)

@@ -17,7 +17,7 @@ from apportion.environments.sotopia.agents import ROSTER
 from apportion.foundation.errors import UnitError
 from apportion.foundation.model_hub.names import model_folder
 from apportion.foundation.settings import Settings
-from apportion.rlhf.policy.contexts import ContextTurn, answer_tokens, known_messages, known_words
+from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, answer_tokens, known_messages, known_words
 from apportion.rlhf.policy.folder import BASE, base_of, check_policy, open_policy
 from apportion.rlhf.policy.loading import ADAPTER, Policy
 from apportion.rlhf.policy.lora import attach_adapter
@@ -25,7 +25,16 @@ from apportion.rlhf.policy_settings import LoraSettings, Placement, TinySettings
 from apportion.rlhf.sampling.policy_agent import BEGIN, PolicyAgent, episode_seen, live_context
 from apportion.rlhf.sampling.starts import ITSELF
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.social.episodes import SeatStep, SocialEpisode, SocialTasks, play_all, play_on, split_tasks
+from apportion.rlhf.social.episodes import (
+    Scores,
+    SeatStep,
+    SocialEpisode,
+    SocialTasks,
+    evaluate,
+    play_all,
+    play_on,
+    split_tasks,
+)
 from apportion.rlhf.training.job import Run
 from apportion.rlhf.training.tiny_policy import build_tiny
 
@@ -36,6 +45,8 @@ TINY = "tiny"
 WARM_UP = "conceding"
 """Whose episodes `tiny` reads before everything where the expert, or the partner, is itself."""
 IGNORED = -100
+EVALUATED = 2
+"""Episodes of each held-out task and seat, before and after."""
 Hint = Callable[[Observation], str]
 
 
@@ -106,6 +117,10 @@ class SocialRun:
         """Whose episodes are cloned."""
         return ROSTER.scripted(self.settings.expert)
 
+    def evaluate(self, agent: Agent) -> Scores:
+        """What an agent scores on the held-out tasks."""
+        return evaluate(agent, self.tasks.held_out, self.partner, EVALUATED)
+
     def play(self, agent: Agent, tag: str) -> list[SocialEpisode]:
         """``settings.draws`` episodes of each training task and seat; each round has a ``tag`` of its own."""
         return play_all(self.tasks.training, agent, self.partner, draws=self.settings.draws, tag=tag)
@@ -120,53 +135,58 @@ class SocialRun:
         return play_on(begun, agent, self.partner)
 
     def learn(self, episodes: Sequence[Sequence[SeatStep]], tag: str) -> None:
-        """Supervised fine-tuning on the seat's words in each of the episodes (their steps), as `labelled` has them."""
-        rows = [labelled(turn_tokens(self.policy, steps, self.settings.window)) for steps in episodes]
+        """Supervised fine-tuning on the seat's words in each of the episodes (their steps)."""
+        rows = [turn_tokens(self.policy, steps, self.settings.window).labelled for steps in episodes]
         self.learn_rows(rows, f"{len(rows)} episodes", tag)
 
     def learn_rows(self, rows: Sequence[dict[str, list[int]]], what: str, tag: str) -> None:
         """The same of rows of ``input_ids`` and ``labels``; ``what`` they are, in words."""
         from apportion.rlhf.trainers.supervised import train_on
 
-        steps = -(-len(rows) * self.settings.epochs // self.settings.batch_size)
-        run = self._run("sft", steps, self.settings.batch_size)
-        self.model = train_on(self.policy, rows, run, self.model)
-        self._told(tag, run, what)
+        self._update("sft", train_on, rows, self.settings.batch_size, f"{tag}: learned from {what}")
 
     def prefer(self, pairs: Sequence[dict[str, Any]], tag: str) -> None:
         """DPO on ``pairs`` as `apportion.rlhf.trainers.preferences.train_on_pairs` takes them."""
         from apportion.rlhf.trainers.preferences import train_on_pairs
 
-        steps = -(-len(pairs) * self.settings.epochs // self.settings.batch_size)
-        run = self._run("dpo", steps, 2 * self.settings.batch_size)
-        self.model = train_on_pairs(self.policy, pairs, run, self.model)
-        self._told(tag, run, f"{len(pairs)} pairs")
+        batch = 2 * self.settings.batch_size  # Both sides of each pair.
+        self._update("dpo", train_on_pairs, pairs, batch, f"{tag}: learned from {len(pairs)} pairs")
 
-    def _run(self, algorithm: str, steps: int, batch: int) -> Run:
-        settings = self.settings
-        small = 2 if batch % 2 == 0 else 1
-        rows = {"batch_size": batch, "mini_batch_size": batch, "micro_batch_size": small, "num_generations": 2}
+    def _update(self, algorithm: str, train: Any, rows: Sequence[dict[str, Any]], batch: int, told: str) -> None:
+        settings, at_once = self.settings, 2 if batch % 2 == 0 else 1
+        sizes = {"batch_size": batch, "mini_batch_size": batch, "micro_batch_size": at_once, "num_generations": 2}
+        steps = max(-(-len(rows) * settings.epochs // settings.batch_size), 1)
         align = AlignSettings(
-            algorithm=algorithm, steps=max(steps, 1), lr=settings.lr, beta=settings.beta, stop=None, samples=0, **rows
+            algorithm=algorithm, steps=steps, lr=settings.lr, beta=settings.beta, stop=None, samples=0, **sizes
         )
-        return Run(align, self.seed)
-
-    def _told(self, tag: str, run: Run, what: str) -> None:
-        first, last = (run.metrics.at(step).get("loss", float("nan")) for step in (1, run.settings.steps))
-        self.tell(f"{tag}: learned from {what}, loss {first:.3f} at first, {last:.3f} at last")
+        run = Run(align, self.seed)
+        self.model = train(self.policy, rows, run, self.model)
+        first, last = (run.metrics.at(step).get("loss", float("nan")) for step in (1, steps))
+        self.tell(f"{told}, loss {first:.3f} at first, {last:.3f} at last")
 
 
 @dataclass(frozen=True)
 class TurnTokens:
     """Some turns of an episode as the policy reads them: one row, in which only its own words count.
 
-    ``prompt``: how many ids come before its first word. ``ids``: all of them. ``mask``: 1 where an id is the seat's
-    own, its end marks with them; 0 in the prompt, in others' turns and in acts that stand for what could not be used.
+    ``prompt``: ids before its first word. ``reply``: ids from there on. ``mask``: by id of the reply, 1 where it is the
+    seat's own, its end marks with them; 0 in others' turns and in acts that stand for what could not be used.
     """
 
-    prompt: int
-    ids: tuple[int, ...]
+    prompt: tuple[int, ...]
+    reply: tuple[int, ...]
     mask: tuple[int, ...]
+
+    @property
+    def labelled(self) -> dict[str, list[int]]:
+        """The row for supervised fine-tuning: ids, and labels that are ignored where nothing counts."""
+        labels = [token if counts else IGNORED for token, counts in zip(self.reply, self.mask, strict=True)]
+        return {"input_ids": [*self.prompt, *self.reply], "labels": [IGNORED] * len(self.prompt) + labels}
+
+
+def context_of(view: Observation, policy: Policy, window: Window, cue: str = "") -> DialogueContext:
+    """What a policy reads before an act, with a cue at its end."""
+    return live_context(episode_seen(view, view.agent), policy.tokenizer, window.max_context_tokens, cue)
 
 
 def turn_tokens(policy: Policy, steps: Sequence[SeatStep], window: Window) -> TurnTokens:
@@ -175,29 +195,20 @@ def turn_tokens(policy: Policy, steps: Sequence[SeatStep], window: Window) -> Tu
     Raises UnitError: they do not fit into the window, or a chat template writes a turn differently once it is answered.
     """
     ids: tuple[int, ...] = ()
-    spans: list[tuple[int, int, bool]] = []
+    mask: list[int] = []
+    begin = 0
     for step in steps:
-        context = live_context(episode_seen(step.view, step.agent), policy.tokenizer, window.max_context_tokens)
+        context = context_of(step.view, policy, window)
+        begin = begin or len(context.prompt)
         if ids != context.prompt[: len(ids)]:
             raise UnitError(
                 f"{step.agent!r}: what the policy read at one turn is not what it reads at the next; raise tokens = "
                 f"{window.max_context_tokens}, or take a policy whose chat template writes turns alike"
             )
         said = answer_tokens(policy, context.messages, ContextTurn("assistant", step.said))
+        mask += [0] * (len(context.prompt) - len(ids)) + [int(not step.act.stands)] * len(said)
         ids = (*context.prompt, *said)
-        spans.append((len(context.prompt), len(ids), not step.act.stands))
-    mask = [0] * len(ids)
-    for begin, end, counts in spans:
-        mask[begin:end] = [int(counts)] * (end - begin)
-    return TurnTokens(spans[0][0], ids, tuple(mask))
-
-
-def labelled(row: TurnTokens) -> dict[str, list[int]]:
-    """A row for supervised fine-tuning: ids, and labels that are ignored where nothing counts."""
-    return {
-        "input_ids": list(row.ids),
-        "labels": [token if counts else IGNORED for token, counts in zip(row.ids, row.mask, strict=True)],
-    }
+    return TurnTokens(ids[:begin], ids[begin:], tuple(mask[begin:]))
 
 
 def begin_run(
@@ -251,12 +262,7 @@ def _tiny(settings: SocialSettings, seed: int, tasks: SocialTasks) -> Policy:
         ROSTER.scripted(WARM_UP if name == ITSELF else name) for name in (settings.expert, settings.partner)
     )
     played = play_all(tasks.training, expert, partner, draws=settings.draws, tag="warm-up")
-    align = AlignSettings(
-        context_turns=settings.window.context_turns,
-        max_context_tokens=settings.tokens,
-        max_new_tokens=32,
-        tiny=TinySettings(warmup_steps=settings.warmup),
-    )
+    align = AlignSettings(**dict(settings.window), tiny=TinySettings(warmup_steps=settings.warmup))
     return build_tiny([_as_read(episode) for episode in played], align, seed)
 
 

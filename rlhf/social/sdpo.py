@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from apportion.environments.sotopia.game import Facts
-from apportion.environments.sotopia.goal_checks import Offers, accepted, offered
+from apportion.environments.sotopia.goal_checks import accepted, offered
+from apportion.environments.sotopia.scripted_agents import standing
 from apportion.foundation.errors import UnitError
 from apportion.rlhf.social.episodes import SeatStep, SocialEpisode, worst_of_each
 from apportion.rlhf.social.run import SocialRun, turn_tokens
@@ -81,18 +82,14 @@ def given_away(step: SeatStep) -> float:
     any other act gives away the offer of the other side that it could have accepted.
     """
     facts: Facts = step.view.facts
-    terms = facts.part.terms
-    assert terms is not None and terms.deal is not None  # The tasks are bargains.
-    offers, asked = Offers(terms.deal, len(facts.part.profiles)), 1.0
-    for seat, act in facts.acts:
-        offers.take(seat, act)
-        mine = offered(terms.deal, act) if seat == facts.part.seat else None
-        asked = asked if mine is None else terms.deal.worth(mine, 0, 0)
-    standing = offers.standing
-    could = 0.0 if standing is None or standing.by == facts.part.seat else terms.deal.worth(standing.offer, 0, 1)
-    made = offered(terms.deal, step.act)
+    offers = standing(facts)
+    deal, seat, on_table = offers.deal, facts.part.seat, offers.standing
+    own = [offer for by, act in facts.acts if by == seat and (offer := offered(deal, act)) is not None]
+    asked = deal.worth(own[-1], 0, 0) if own else 1.0
+    could = 0.0 if on_table is None or on_table.by == seat else deal.worth(on_table.offer, 0, 1)
+    made = offered(deal, step.act)
     if made is not None:
-        return asked - terms.deal.worth(made, 0, 0)
+        return asked - deal.worth(made, 0, 0)
     return asked - could if accepted(step.act) and could else could
 
 
@@ -100,9 +97,9 @@ def pair_row(run: SocialRun, better: Segment, worse: Segment) -> dict[str, Any]:
     """A pair as `apportion.rlhf.trainers.preferences.train_on_pairs` takes it; raises UnitError as `turn_tokens`."""
     chosen, rejected = (turn_tokens(run.policy, steps, run.settings.window) for steps in (better, worse))
     return {
-        "prompt_ids": list(chosen.ids[: chosen.prompt]),
-        "chosen_ids": list(chosen.ids[chosen.prompt :]),
-        "chosen_mask": list(chosen.mask[chosen.prompt :]),
-        "rejected_ids": list(rejected.ids[rejected.prompt :]),
-        "rejected_mask": list(rejected.mask[rejected.prompt :]),
+        "prompt_ids": list(chosen.prompt),
+        "chosen_ids": list(chosen.reply),
+        "chosen_mask": list(chosen.mask),
+        "rejected_ids": list(rejected.reply),
+        "rejected_mask": list(rejected.mask),
     }

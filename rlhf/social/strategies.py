@@ -14,12 +14,10 @@ from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.goal_checks import PHYSICAL, accepted, offered
 from apportion.environments.sotopia.observation import SPEAK
 from apportion.environments.sotopia.scripted_agents import SMALL_TALK, standing, worded
-from apportion.rlhf.policy.contexts import ContextTurn, DialogueContext, answer_tokens
-from apportion.rlhf.policy.loading import Policy
-from apportion.rlhf.policy_settings import Window
-from apportion.rlhf.sampling.policy_agent import episode_seen, live_context
+from apportion.rlhf.policy.contexts import ContextTurn, answer_tokens
+from apportion.rlhf.sampling.policy_agent import PolicyAgent
 from apportion.rlhf.social.episodes import SeatStep
-from apportion.rlhf.social.run import SocialRun, TurnTokens, labelled, turn_tokens
+from apportion.rlhf.social.run import SocialRun, TurnTokens, context_of, turn_tokens
 
 STRATEGIES = {
     "talk": "Chat, and offer nothing yet.",
@@ -68,17 +66,11 @@ FOLLOWER = ScriptedAgent("follower", lambda view: followed(drawn(view), view))
 """Does at each act what a drawn strategy says."""
 
 
-def context_of(view: Observation, policy: Policy, window: Window, cue: str) -> DialogueContext:
-    """What a policy reads before an act, with a cue at its end."""
-    return live_context(episode_seen(view, view.agent), policy.tokenizer, window.max_context_tokens, cue)
-
-
-def answer(run: SocialRun, step: SeatStep, cue: str, said: str) -> TurnTokens:
-    """What is to be said before an act, behind a cue, as the policy reads and says it."""
-    context = context_of(step.view, run.policy, run.settings.window, cue)
-    tokens = answer_tokens(run.policy, context.messages, ContextTurn("assistant", said))
-    prompt = len(context.prompt)
-    return TurnTokens(prompt, (*context.prompt, *tokens), (0,) * prompt + (1,) * len(tokens))
+def answer(agent: PolicyAgent, step: SeatStep, cue: str, said: str) -> TurnTokens:
+    """What is to be said in place of an act, behind a cue, as the policy reads and says it."""
+    context = context_of(step.view, agent.policy, agent.window, cue)
+    tokens = answer_tokens(agent.policy, context.messages, ContextTurn("assistant", said))
+    return TurnTokens(context.prompt, tokens, (1,) * len(tokens))
 
 
 def clone_follower(run: SocialRun) -> None:
@@ -87,11 +79,12 @@ def clone_follower(run: SocialRun) -> None:
     Next to acts by strategies it learns what it says itself where none is told, so that this stays as it is.
     """
     if run.settings.cloning:
-        itself = [turn_tokens(run.policy, one.steps, run.settings.window) for one in run.play(run.agent(), "itself")]
+        agent = run.agent()
+        itself = [turn_tokens(run.policy, one.steps, agent.window) for one in run.play(agent, "itself")]
         acts = [step for episode in run.play(FOLLOWER, "following") for step in episode.steps]
-        rows = [answer(run, step, told(STRATEGIES[drawn(step.view)]), step.said) for step in acts]
+        rows = [answer(agent, step, told(STRATEGIES[drawn(step.view)]), step.said) for step in acts]
         rows += [row for row in itself if any(row.mask)]
-        run.learn_rows([labelled(row) for row in rows], f"{len(acts)} acts", "following strategies")
+        run.learn_rows([row.labelled for row in rows], f"{len(acts)} acts", "following strategies")
     freeze(run)
 
 

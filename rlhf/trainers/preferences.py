@@ -36,7 +36,13 @@ def train_dpo(data: TrainingData, run: Run) -> PeftModel:
     return run_trainer(run, lambda folder: _DPO(data, run, folder, rows))
 
 
-class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
+class _AsItIs:
+    def _prepare_dataset(self, dataset: Dataset, *others: Any) -> Dataset:
+        """As it is: tokens already, or contexts that have no pairs yet."""
+        return dataset
+
+
+class _DPO(Sampling, _AsItIs, DPOTrainer):  # type: ignore[misc]
     def __init__(self, data: TrainingData, run: Run, folder: Path, rows: Dataset) -> None:
         self.policy = data.policy
         self.settings = run.settings
@@ -54,10 +60,6 @@ class _DPO(Sampling, DPOTrainer):  # type: ignore[misc]
             processing_class=self.policy.tokenizer,
             peft_config=adapter_config(self.policy.model, run.settings.adapter),
         )
-
-    def _prepare_dataset(self, dataset: Dataset, *others: Any) -> Dataset:
-        """As it is: there are no pairs yet."""
-        return dataset
 
     def floating_point_ops(self, inputs: Any) -> int:
         """Not counted: a batch is but the contexts that are answered."""
@@ -165,14 +167,10 @@ class _Masked(DataCollatorForPreference):  # type: ignore[misc]
         return made
 
 
-class _PairsDPO(StepTrainer, DPOTrainer):  # type: ignore[misc]
+class _PairsDPO(StepTrainer, _AsItIs, DPOTrainer):  # type: ignore[misc]
     def __init__(self, policy: Policy, **trainer: Any) -> None:
         self.policy = policy
         super().__init__(**trainer)
-
-    def _prepare_dataset(self, dataset: Dataset, *others: Any) -> Dataset:
-        """As it is: tokens already."""
-        return dataset
 
     def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
         return {"loss": logs["loss"], "margin": logs["rewards/margins"]}
@@ -242,15 +240,11 @@ class _Mismatched(DataCollatorForUnpairedPreference):  # type: ignore[misc]
         return made
 
 
-class _KTO(StepTrainer, KTOTrainer):  # type: ignore[misc]
+class _KTO(StepTrainer, _AsItIs, KTOTrainer):  # type: ignore[misc]
     def __init__(self, policy: Policy, judged: float, **trainer: Any) -> None:
         self.policy = policy
         self._judged = judged
         super().__init__(**trainer)
-
-    def _prepare_dataset(self, dataset: Dataset, *others: Any) -> Dataset:
-        """As it is: tokens already."""
-        return dataset
 
     def step_metrics(self, logs: Mapping[str, float]) -> dict[str, float]:
         ends = [logs[name] for name in ("rewards/chosen", "rewards/rejected") if name in logs]

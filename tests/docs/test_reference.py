@@ -52,8 +52,9 @@ def test_every_stage_is_there_and_in_the_picture(reference):
 
 def test_every_row_of_a_papers_table_has_its_commands(reference):
     page = reference["rows"]
-    assert page.count("\n## ") == 9 and page.count("\n### ") == 3 * 6 + 3 * 4 + 8 + 7 + 7
+    assert page.count("\n## ") == 9 and page.count("\n### ") == 3 * 6 + 3 * 4 + 8 + 7 + 7 + 9
     assert "### sla\n\n    apportion train player sla werewolf sla.json\n    apportion world tournament wer" in page
+    assert "CORPUS --agents react,recon,react+sla@sla.json,react+lspo@lspo.json,react+refiner@refiner-wer" in page
 
 
 def test_every_fault_of_strangers_is_there(reference):

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apportion.environments.report_tables.report import Report
-from apportion.environments.report_tables.rows_to_play import methods_of
 from apportion.environments.report_tables.table import Cell, Table, Value
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
 from apportion.environments.sotopia.reports.models import (
@@ -90,7 +89,7 @@ def table_1(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
                     chosen = {agent: _hard(seats, compared) for agent, seats in chosen.items()}
                 cells.append(_column(chosen, dimension, rated, compared, tasks, sampling))
     rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(found))
-    rows += SAVOIR.missing(methods_of(found), len(columns))
+    rows += SAVOIR.missing(found, len(columns))
     notes = (
         "mean [95 % interval], n parts; AVG is the mean of all seven dimensions. Both parts of self-play count, and "
         "intervals draw whole episodes. * the best, where it differs from the second best (Student's t-test)",

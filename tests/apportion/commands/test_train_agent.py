@@ -66,25 +66,45 @@ def test_what_is_no_player_is_exit_code_2(tmp_path, capsys):
     for method, game, why in (
         ("sla", "avalon", "there are strategist avalon, strategist werewolf"),
         ("sla", "chess", "chess"),
+        ("sdpo", "werewolf", "sdpo is trained in sotopia: apportion train player sdpo sotopia FOLDER"),
     ):
         assert called("train", "player", method, game, tmp_path / "x.json") == 2
         assert why in capsys.readouterr().err
+    assert called("train", "player", "sla", "werewolf", tmp_path / "x.json", "--policy", "smollm2") == 2
+    assert "--policy is of sotopia; in werewolf no language model learns" in capsys.readouterr().err
     assert not (tmp_path / "x.json").exists()
+
+
+def test_where_nothing_can_be_written_is_told_before_anything_is_trained(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("apportion.rlhf.social.methods.train_social", None)
+    monkeypatch.setattr("apportion.environments.deduction.player_training.trained", None)
+    (tmp_path / "file").write_text("")
+    for method, game, place, why in (
+        ("sla", "werewolf", tmp_path, f"FILE {tmp_path}: a folder. Name a file in it."),
+        ("sla", "werewolf", tmp_path / "file" / "x.json", "file"),
+        ("sdpo", "sotopia", tmp_path / "file" / "x", "file"),
+    ):
+        assert called("train", "player", method, game, place) == 2
+        assert why in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 SMALL_SOCIAL = ("pairs=1", "most_acts=4", "draws=1", "warmup=2", "epochs=1", "least=0", "tokens=512")
 
 
-def test_a_social_training_writes_a_folder_that_plays(tmp_path, capsys, monkeypatch):
+def test_a_social_training_writes_a_folder_that_plays(tmp_path, capsys, monkeypatch, recwarn):
     # Two tasks: more of a policy that knows nothing takes a quarter of a minute.
     monkeypatch.setattr(run, "split_tasks", lambda *asked: small_tasks(4))
     out, rules = tmp_path / "pi", [part for one in SMALL_SOCIAL for part in ("--rule", one)]
     assert called("train", "player", "sotopia-pi", "sotopia", out, *rules) == 0
     told = capsys.readouterr()
     assert f"wrote {out}. sotopia-pi, from tiny: goal score on 1 held-out tasks" in told.out and "cloning:" in told.err
+    assert "[transformers]" not in told.err and not [one for one in recwarn if one.category is FutureWarning]
     agents = told.out.splitlines()[-1].rpartition(" ")[2]
     assert agents == f"policy@{out},conceding"
     few = ("--scenario", "drum_kit", "--pairs", 1, "--most-acts", 4)
+    assert called("train", "player", "dsi", "sotopia", tmp_path / "self", *rules, "--rule", "partner=self") == 0
+    assert capsys.readouterr().out.endswith(f" --agents policy@{tmp_path / 'self'}\n")
     assert called("world", "simulate", "sotopia", tmp_path / "corpus", "--agents", agents, *few) == 0
 
 

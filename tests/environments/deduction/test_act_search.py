@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from apportion.environments.collect_episodes import play
 from apportion.environments.deduction.act_search import ActSearch, Root, searched, self_play, spread
-from apportion.environments.deduction.base_game import WIN, Deduction
+from apportion.environments.deduction.base_game import WIN
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.learned_table import LearnedTable
 from apportion.environments.environment import Action, Observation
 from apportion.foundation.errors import InputError
+from tests.environments.deduction.test_chooser import made
 
 
 @dataclass
@@ -85,12 +86,6 @@ def test_deals_come_as_often_as_they_are_probable(chances: list[float], count: i
 def test_simulations_are_one_at_least(made_of: str) -> None:
     with pytest.raises(InputError, match="simulations; 1 to 100,000, as strategist@32, or strategist@FILE#32"):
         game_called("avalon").roster.scripted(f"strategist@{made_of}")
-
-
-def made(kind: str, seed: str) -> Deduction:
-    game = game_called(kind).make(game_called(kind).options(), None)
-    game.reset(seed)
-    return game
 
 
 def wins(kind: str, mine: str, other: str, games: int, first: bool) -> float:

@@ -113,13 +113,10 @@ def test_the_policy_chooses_the_tactic_of_a_model(tmp_path: Path) -> None:
 def test_where_a_method_is_not_played_and_what_it_needs(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'sla' is not played in 'avalon'; there are sla in werewolf"):
         game_called("werewolf").roster.scripted(f"sla@{file_of(empty('sla', 'avalon'), tmp_path)}")
-    with pytest.raises(InputError, match="as sla@FILE"):
-        game_called("werewolf").roster.scripted("sla")
-    from apportion.environments.deduction.chooser import SLA
-
-    with pytest.raises(InputError, match="needs a trained file behind an @, as sla@FILE"):
-        SLA.act(speaking("werewolf"))
-    with pytest.raises(InputError, match=r"no agent 'strategst'; did you mean 'strategist'.*NAME.sla"):
+    for name, example in (("sla", "as sla@FILE"), ("claims+sla", r"a trained file .*as sla@FILE or NAME\+sla@FILE")):
+        with pytest.raises(InputError, match=example):
+            game_called("werewolf").roster.scripted(name)
+    with pytest.raises(InputError, match=r"no agent 'strategst'; did you mean 'strategist'.*, lspo@FILE.*NAME.sla"):
         game_called("werewolf").roster.scripted("strategst")
 
 
@@ -138,6 +135,8 @@ def test_reinforce_learns_which_of_two_acts_wins() -> None:
     rivals = [game_called("werewolf").roster.scripted("claims")]
     table = train("sla", blind, games, rivals, lambda _, won: returns.append(won))
     assert len(returns) == 3 and any(row[0] for row in table.rows.values())
+    train("sla", blind, [made("werewolf", "train/0")], rivals, lambda _, won: returns.append(won))
+    assert len(returns) == 4  # Fewer games than one step takes are a step, too.
     again = [made("werewolf", f"train/{number}") for number in range(60)]
     assert table == train("sla", blind, again, rivals, lambda _, won: None)
 

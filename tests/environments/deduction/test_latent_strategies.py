@@ -23,11 +23,10 @@ from apportion.environments.deduction.events import SPEAK
 from apportion.environments.deduction.games import game_called
 from apportion.environments.deduction.language_model import FORM
 from apportion.environments.deduction.latent_strategies import (
+    CFR,
     LSPO,
     LatentSpeaker,
     Node,
-    Regrets,
-    Rules,
     by_cluster,
     clustered,
     embedded,
@@ -58,10 +57,10 @@ def begun(count: int, seed: str = "reduced") -> list[Deduction]:
 class Matrix:
     """The sequence form of the reduced game, made from its leaves; the werewolf's gain is its chance to win."""
 
-    def __init__(self, rules: Rules, roots: list[Node]) -> None:
+    def __init__(self, solver: CFR, roots: list[Node]) -> None:
         found: dict[tuple[Choice, Choice], float] = defaultdict(float)
         for root in roots:
-            for chosen, won in leaves(rules, root, {}):
+            for chosen, won in leaves(solver, root, {}):
                 found[chosen.get(WEREWOLF, NONE), chosen.get(SEER, NONE)] += won / len(roots)
         self.wolf, self.seer = (sorted({pair[place] for pair in found}) for place in (0, 1))
         self.gain = np.array([[found.get((one, other), 0.0) for other in self.seer] for one in self.wolf])
@@ -91,38 +90,38 @@ class Matrix:
         return sum(map(max, best.values())), sum(map(min, worst.values()))
 
 
-def leaves(rules: Rules, node: Node, chosen: Mapping[str, Choice]) -> Iterator[tuple[Mapping[str, Choice], float]]:
+def leaves(solver: CFR, node: Node, chosen: Mapping[str, Choice]) -> Iterator[tuple[Mapping[str, Choice], float]]:
     if not node.seat:
         wolf = f"Player {node.game.deal.index(WEREWOLF) + 1}"
         yield chosen, node.game.outcome()[wolf][WIN] or 0.0
         return
     for cluster in node.options:
         yield from leaves(
-            rules, rules.child(node, cluster), {**chosen, node.game.deal[node.seat - 1]: (node.key, cluster)}
+            solver, solver.child(node, cluster), {**chosen, node.game.deal[node.seat - 1]: (node.key, cluster)}
         )
 
 
-def rules_of(games: list[Deduction]) -> Rules:
+def solver_of(games: list[Deduction]) -> CFR:
     mind = mind_of("lspo", "werewolf")
-    return Rules(mind, clustered(spoken(games, mind, CLAIMS), 6, 0), CLAIMS, frozenset({SEER, WEREWOLF}))
+    return CFR(mind, clustered(spoken(games, mind, CLAIMS), 6, 0), CLAIMS, frozenset({SEER, WEREWOLF}))
 
 
 def test_regret_falls_and_the_average_strategy_comes_near_the_equilibrium() -> None:
     games = begun(40)
-    rules = rules_of(games)
-    roots = [rules.root(game) for game in games]
-    matrix, regrets, draws = Matrix(rules, roots), Regrets(rules), Random(5)
+    solver, draws = solver_of(games), Random(5)
+    roots = [solver.root(game) for game in games]
+    matrix = Matrix(solver, roots)
     value = matrix.value()
     at_first = matrix.responses({})
     assert at_first[0] - at_first[1] > 0.1  # Drawn speeches are far from it.
     exploitable, regret = [], []
     for rounds in (1, 9, 90):
         for _ in range(rounds):
-            regrets.learn(roots, draws)
-        best, worst = matrix.responses({key: list(row) for key, row in regrets.average().items()})
+            solver.learn(roots, draws)
+        best, worst = matrix.responses({key: list(row) for key, row in solver.average().items()})
         assert worst - 1e-6 <= value <= best + 1e-6
         exploitable.append(best - worst)
-        regret.append(regrets.regret)
+        regret.append(solver.regret)
     assert regret[0] > 5 * regret[1] / 2 > regret[2] and exploitable[0] > exploitable[1] > exploitable[2]
     assert exploitable[2] < 0.01
 

@@ -43,7 +43,7 @@ def test_a_table_is_read_as_it_was_written_and_equal_ones_have_equal_bytes(tmp_p
         (signed(rows={"a": ["inf"]}), "a number is not finite"),
         (signed(method="lspo"), "trained as 'lspo'; write lspo@"),
         (" " * (MOST_BYTES + 1), "more than 4,000,000 bytes"),
-        (None, "No such file or directory; make one with `apportion train player`"),
+        (None, "No such file or directory; make one with `apportion train player sla GAME FILE`"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str | None, why: str) -> None:

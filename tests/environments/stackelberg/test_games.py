@@ -57,9 +57,9 @@ def test_table_1_is_of_seats_drawn_from_the_pool() -> None:
     )
     assert [row[0] for row in named.rows[3:]] == ["react", "llm-ins", "rl-ins", "rl-ins+refiner"]
     by_row = fills_of(named)
-    pool = "react,belief,llm-ins,llm-ins+rl-ins@rl-ins.json,react+refiner@refiner-onuw"
-    assert pool in by_row["react, llm-ins"]
+    assert "--agents react,belief,llm-ins --model" in by_row["react, llm-ins"]
     assert by_row["rl-ins"].startswith("apportion train player rl-ins onuw rl-ins.json && apportion w")
+    assert "--agents react,belief,llm-ins,llm-ins+rl-ins@rl-ins.json --model" in by_row["rl-ins"]
     nothing = table_1(TEAMS, SAMPLING)
     assert [one.columns[1] for one in nothing] == ["Team village", "Team good", "Team village"]
     assert [len(one.rows) for one in nothing] == [6, 6, 6] and "it has not played: react; recon" in nothing[0].text()

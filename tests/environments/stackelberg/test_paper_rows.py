@@ -8,7 +8,6 @@ import click
 import pytest
 
 from apportion.cli import cli
-from apportion.commands.train_agent import train_player_command
 from apportion.environments.agents.wrappers import unwrapped
 from apportion.environments.deduction.games import game_called
 from apportion.environments.report_tables.rows_to_play import PaperRow, PaperRows, method_of
@@ -25,8 +24,6 @@ TABLES: dict[str, PaperRows] = {
     "4": TABLE_4,
     "savoir": SAVOIR,
 }
-SOCIAL_TRAININGS = any(option.name == "policy" for option in train_player_command.params)
-"""Whether `train player METHOD sotopia` is there; until then rows of social episodes are held to nothing."""
 ROWS = [pytest.param(table, row, id=f"{name}-{row.name}") for name, table in TABLES.items() for row in table.rows]
 AGENTS = ("--agents", "--with", "--partner")
 
@@ -61,8 +58,6 @@ def exists(world: str, name: str) -> bool:
 
 @pytest.mark.parametrize(("table", "row"), ROWS)
 def test_a_rows_commands_can_be_typed(table: PaperRows, row: PaperRow) -> None:
-    if not SOCIAL_TRAININGS and table in (TABLE_3, SAVOIR):
-        pytest.skip("the social trainings are not there yet")
     files: dict[str, str] = {}
     for command in table.commands(row):
         if command.startswith("printf "):
@@ -88,6 +83,17 @@ def test_who_plays_is_known_as_the_row_that_it_fills(table: PaperRows, row: Pape
     assert row.name not in {cells[0] for cells in table.missing({row.name}, 1)}
     (fill,) = {cell.fill for cells in table.missing((), 2) if cells[0] == row.name for cell in cells[1:]}
     assert fill == " && ".join(table.commands(row))
+
+
+@pytest.mark.parametrize(("table", "row"), ROWS)
+def test_a_rows_commands_need_nothing_that_they_do_not_make(table: PaperRows, row: PaperRow) -> None:
+    ready = {one.agent for one in table.rows if not one.made} | {row.agent, "base"}
+    for command in table.commands(row)[len(row.made) :]:
+        for option, value in pairwise(shlex.split(command)):
+            assert option not in AGENTS[:2] or set(value.split(",")) <= ready
+            assert option != "--reward" or value.rpartition("=")[0] == row.agent.replace("react+", "react@MODEL+")
+    everybody = " ".join(table.pool)
+    assert all(other.agent in everybody and other.told in everybody for other in table.rows)
 
 
 def test_the_rows_are_those_of_the_papers() -> None:

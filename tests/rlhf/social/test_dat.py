@@ -22,7 +22,7 @@ def planned():
 
 def said(run, planner, action):
     start = run.tasks.training[0]
-    (act,) = planner.reply(run.agent(), [Observation(start.make(), start.agent)], [Decision(torch.zeros(1), action)])
+    (act,) = planner.reply([Observation(start.make(), start.agent)], [Decision(torch.zeros(1), action)])
     return act.text
 
 
@@ -39,7 +39,7 @@ def test_noise_is_drawn_only_where_it_explores_and_actions_stay_bounded(planned)
     run, planner = planned
     start = run.tasks.training[0]
     views = [Observation(start.make(), start.agent)]
-    explorer, still = (PlannedAgent("one", run.agent(), planner, explores) for explores in (True, False))
+    explorer, still = (PlannedAgent("one", planner, explores) for explores in (True, False))
     explorer.act_all(views), still.act_all(views)
     assert not still.decided and [*explorer.decided] == [views[0].number]
     (noisy,) = explorer.decided.values()
@@ -54,7 +54,7 @@ def test_self_cloning_makes_what_the_model_says_likely_again_and_leaves_the_acto
     run.settings = run.settings.model_copy(update={"epochs": 40})
     steps = play_all(run.tasks.training[:1], run.agent(), Says())[0].steps
     states = states_of(run.agent(), steps)
-    examples = list(zip(states, [answer(run, one, "", one.said) for one in steps], strict=True))
+    examples = list(zip(states, [answer(run.agent(), one, "", one.said) for one in steps], strict=True))
     before, actions = planner.likelihood(examples).item(), planner.network.actor(states)
     self_clone(run, planner)
     assert planner.likelihood(examples).item() > before + 0.2

@@ -5,7 +5,7 @@ import pytest
 from apportion.environments.environment import Action, Observation
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.rlhf.social import dsi
-from apportion.rlhf.social.dsi import InjectedScript, injected, told
+from apportion.rlhf.social.dsi import injected, told, with_strategies
 from apportion.rlhf.social.episodes import evaluate, play_all, split_tasks
 from apportion.rlhf.social.run import SocialRun, turn_tokens
 from tests.rlhf.social.small import SMALL, Says, small_run, small_tasks
@@ -52,9 +52,9 @@ def test_nothing_is_injected_before_the_other_side_has_offered_or_where_nothing_
 
 def test_a_script_with_strategies_wins_more_of_the_same_partner():
     tasks = split_tasks(0, 2, 0.4, 20).training
-    both = [evaluate(one, tasks, CONCEDING) for one in (InjectedScript(CONCEDING), CONCEDING)]
+    both = [evaluate(one, tasks, CONCEDING) for one in (with_strategies(CONCEDING), CONCEDING)]
     assert both[0].less(both[1]).low > 1.0
-    assert InjectedScript(CONCEDING).called == "conceding+strategies"
+    assert with_strategies(CONCEDING).called == "conceding+strategies"
 
 
 def test_the_injected_words_are_read_by_the_policy_and_are_in_no_row(monkeypatch):
@@ -72,7 +72,8 @@ def test_the_injected_words_are_read_by_the_policy_and_are_in_no_row(monkeypatch
     hints = [text for text in read if "(The other side still moves. Ask for the same again: [physical action] " in text]
     assert hints and len(hints) < len(read)
     for steps in learned:
-        row = run.policy.tokenizer.decode(list(turn_tokens(run.policy, steps, SMALL.window).ids))
+        tokens = turn_tokens(run.policy, steps, SMALL.window)
+        row = run.policy.tokenizer.decode([*tokens.prompt, *tokens.reply])
         assert "offer: 200" in row and "still moves" not in row and "Take it" not in row and "halfway" not in row
 
 
@@ -82,4 +83,4 @@ def test_a_scripts_episodes_are_made_with_strategies(monkeypatch):
     monkeypatch.setattr(dsi, "learn_best", lambda run, played, least, tag: None)
     dsi.train(run)
     assert makers == [("conceding+strategies", "injected-1")]
-    assert InjectedScript(Says(Action("leave"))).act(at((300,), (120,))).text == "offer: 300"
+    assert with_strategies(Says(Action("leave"))).act(at((300,), (120,))).text == "offer: 300"

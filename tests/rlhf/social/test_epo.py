@@ -7,7 +7,8 @@ from apportion.environments.environment import Observation
 from apportion.rlhf.sampling import policy_agent
 from apportion.rlhf.social.epo import MOST_TOKENS, ReasoningPlanner
 from apportion.rlhf.social.planner import PlannedAgent, seeded
-from apportion.rlhf.social.strategies import context_of, freeze
+from apportion.rlhf.social.run import context_of
+from apportion.rlhf.social.strategies import freeze
 from tests.rlhf.social.small import SMALL, small_run
 
 
@@ -70,7 +71,7 @@ def test_the_speaker_is_told_what_was_written_and_the_reasoner_asked(planned, mo
 
     monkeypatch.setattr(policy_agent, "sample_seeded", said)
     start = run.tasks.training[0]
-    agent = PlannedAgent("one", run.agent(), planner, explores=True)
+    agent = PlannedAgent("one", planner, explores=True)
     assert agent.act(Observation(start.make(), start.agent)).text == "hm"
     (decision,) = agent.decided.values()
     assert f"(Strategy: {decision.strategy})" in read[0] and planner.cue not in read[0]

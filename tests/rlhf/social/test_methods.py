@@ -1,6 +1,7 @@
 """From a policy to a folder that plays: scores before and after, the same bytes again, and what is refused."""
 
 import json
+from importlib import import_module
 
 import pytest
 
@@ -10,7 +11,7 @@ from apportion.rlhf.policy.folder import read_window
 from apportion.rlhf.social import methods, run
 from apportion.rlhf.social.episodes import Scores, evaluate
 from apportion.rlhf.social.methods import METHODS, SocialReport, train_social
-from apportion.rlhf.social.run import SocialSettings
+from apportion.rlhf.social.run import SocialRun, SocialSettings
 from tests.rlhf.social.small import Says, small_tasks
 
 QUICK = SocialSettings(pairs=1, most_acts=3, draws=1, epochs=1, least=0.0, warmup=2, tokens=512)
@@ -56,19 +57,15 @@ class Beside:
 
 
 def test_what_a_method_gives_plays_and_is_written(tmp_path, monkeypatch):
-    place = f"{__name__}:learned"
-    monkeypatch.setattr(methods, "METHODS", {"own": place})
-    asked = []
-    monkeypatch.setattr(methods, "evaluate", lambda agent, *rest: asked.append(agent) or evaluate(agent, *rest))
+    monkeypatch.setattr(methods, "METHODS", {"own": 1})
+    monkeypatch.setattr(methods, "resolve_name", lambda place: lambda begun: Beside())
+    asked, scored = [], SocialRun.evaluate
+    monkeypatch.setattr(SocialRun, "evaluate", lambda self, agent: asked.append(agent) or scored(self, agent))
     told = []
     Beside.start = Scores({f"{small_tasks().held_out[0].name.rsplit('-', 2)[0]}": 0.0}, 0.0)
     report = train_social("own", "tiny", tmp_path / "out", QUICK, 0, told.append)
     assert told[-1] == f"over its own start: {report.after.mean.text(2, sign=True)}"
     assert (tmp_path / "out" / "beside.txt").read_text() == "more" and asked[1] is Beside.agent
-
-
-def learned(begun):
-    return Beside()
 
 
 def test_what_cannot_be_is_refused_before_anything_is_trained(tmp_path):
@@ -80,9 +77,8 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(tmp_path):
 
 
 def test_every_method_is_there():
-    for place in METHODS.values():
-        module, _, name = place.partition(":")
-        assert callable(getattr(__import__(module, fromlist=[name]), name))
+    for name in METHODS:
+        assert callable(import_module(f"apportion.rlhf.social.{name.replace('-', '_')}").train)
 
 
 def test_a_report_tells_both_scores_and_the_paired_gain():

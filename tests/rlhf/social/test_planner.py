@@ -15,9 +15,8 @@ from apportion.rlhf.social.episodes import Scores, play_all
 from apportion.rlhf.social.epo import ReasoningPlanner
 from apportion.rlhf.social.planner import LearnedPlanner, PlannedAgent, seeded
 from apportion.rlhf.social.ppdpp import StrategyPlanner
-from apportion.rlhf.social.reinforce import reinforce
 from apportion.rlhf.social.strategies import freeze
-from tests.rlhf.social.small import SMALL, small_run, small_tasks
+from tests.rlhf.social.small import SMALL, reinforced, small_run, small_tasks
 
 CONCEDING = ROSTER.scripted("conceding")
 PLANNERS = (StrategyPlanner, ReasoningPlanner, PrefixPlanner)
@@ -30,7 +29,7 @@ def planned(method, seed=0):
     run.policy.model.config.max_position_embeddings = 4096  # So that its folder is no error: it reads whole episodes.
     freeze(run)
     with seeded(seed):
-        agent = PlannedAgent("one", run.agent(), method(run.agent()))
+        agent = PlannedAgent("one", method(run.agent()))
         for weight in agent.planner.parameters:
             torch.nn.init.normal_(weight, std=0.3)
     return run, agent
@@ -56,7 +55,7 @@ def test_only_the_planner_learns(method):
             learning, "credits", lambda played: [[(-1.0) ** at] * len(one.steps) for at, one in enumerate(played)]
         )
         with paid.context():
-            reinforce(run, agent, agent.planner, torch.optim.Adam(agent.planner.parameters, lr=0.1), 0, [])
+            reinforced(run, agent, 1, lr=0.1)
         paid.undo()
     after = dict(run.model.named_parameters())
     assert all(torch.equal(before[name], after[name]) for name in before)

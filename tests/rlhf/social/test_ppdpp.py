@@ -8,11 +8,10 @@ import torch
 from apportion.environments.sotopia.agents import ROSTER
 from apportion.foundation.errors import InputError
 from apportion.rlhf.social import ppdpp, run
-from apportion.rlhf.social import reinforce as learning
-from apportion.rlhf.social.episodes import evaluate
+from apportion.rlhf.social.episodes import Scores, evaluate
 from apportion.rlhf.social.methods import train_social
 from apportion.rlhf.social.planner import LearnedPlanner
-from apportion.rlhf.social.run import SocialSettings
+from apportion.rlhf.social.run import SocialRun, SocialSettings
 from tests.rlhf.social.small import SMALL, small_run, small_tasks
 
 QUICK = SocialSettings(pairs=1, most_acts=4, draws=2, epochs=1, least=0.0, warmup=2, tokens=512)
@@ -41,7 +40,7 @@ def test_a_round_from_end_to_end(method, tmp_path, monkeypatch):
 def test_the_supervised_start_learns_what_the_expert_does(monkeypatch):
     begun = small_run(SMALL.model_copy(update={"cloning": False, "rounds": 0, "epochs": 40, "lr": 0.02}))
     begun.tasks = small_tasks(20)
-    monkeypatch.setattr(learning, "started", lambda *asked: None)
+    monkeypatch.setattr(SocialRun, "evaluate", lambda self, agent: Scores({"one": 0.0}, 0.0))
     states = []
 
     def by_act(agent, steps):
@@ -57,7 +56,7 @@ def test_the_supervised_start_learns_what_the_expert_does(monkeypatch):
     assert names[:6] == ["talk", "demand", "press", "press", "meet", "meet"]
 
 
-def test_one_episode_a_task_is_refused_where_it_learns():
-    begun = small_run(SMALL.model_copy(update={"cloning": False, "draws": 1}))
-    with pytest.raises(InputError, match="draws = 1"):
-        ppdpp.train(begun)
+@pytest.mark.parametrize("method", ["ppdpp", "epo"])
+def test_one_episode_a_task_is_refused_before_anything_is_trained(method, tmp_path):
+    with pytest.raises(InputError, match=rf"draws = 1: {method} compares an episode with others .* set 2 at least"):
+        train_social(method, "tiny", tmp_path / "out", SMALL.model_copy(update={"draws": 1}), 0)

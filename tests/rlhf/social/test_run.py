@@ -8,7 +8,7 @@ from apportion.environments.environment import Action
 from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.policy_settings import Window
 from apportion.rlhf.social.episodes import play_all
-from apportion.rlhf.social.run import IGNORED, SocialSettings, begin_run, labelled, turn_tokens
+from apportion.rlhf.social.run import IGNORED, SocialSettings, begin_run, turn_tokens
 from tests.rlhf.saved import save_aligned
 from tests.rlhf.social.small import SMALL, Says, small_run, small_tasks
 
@@ -25,16 +25,17 @@ def test_a_row_counts_the_own_words_of_all_turns_and_nobody_elses():
     episode = played(SPEAK, "offer: 100", "accept")
     row = turn_tokens(run.policy, episode.steps[:3], SMALL.window)
     decode = run.policy.tokenizer.decode
-    own = [token for token, counts in zip(row.ids, row.mask, strict=True) if counts]
+    own = [token for token, counts in zip(row.reply, row.mask, strict=True) if counts]
     end = decode([run.policy.eos_ids[0]])
     assert decode(own) == f"Hello there, friend.{end}[physical action] offer: 100{end}[physical action] accept{end}"
-    assert not any(row.mask[: row.prompt]) and row.mask[row.prompt] == 1
-    assert "offer: 300" in decode(list(row.ids))
+    assert row.mask[0] == 1 and "offer: 300" in decode(list(row.reply))
     # Later turns alone follow the same history.
     later = turn_tokens(run.policy, episode.steps[1:3], SMALL.window)
-    assert later.ids == row.ids and later.prompt > row.prompt and sum(later.mask) < sum(row.mask)
-    labels = labelled(row)["labels"]
-    assert [one for one in labels if one != IGNORED] == own and len(labels) == len(row.ids)
+    assert later.prompt + later.reply == row.prompt + row.reply and len(later.prompt) > len(row.prompt)
+    assert sum(later.mask) < sum(row.mask)
+    ids, labels = row.labelled["input_ids"], row.labelled["labels"]
+    assert ids == [*row.prompt, *row.reply] and len(labels) == len(ids)
+    assert [one for one in labels if one != IGNORED] == own and set(labels[: len(row.prompt)]) == {IGNORED}
 
 
 def test_an_act_that_stands_for_none_counts_nowhere():
@@ -46,7 +47,7 @@ def test_an_act_that_stands_for_none_counts_nowhere():
 
 def test_what_does_not_fit_is_an_error():
     run, episode = small_run(), played(SPEAK, SPEAK, SPEAK)
-    whole = len(turn_tokens(run.policy, episode.steps, SMALL.window).ids)
+    whole = len(turn_tokens(run.policy, episode.steps, SMALL.window).labelled["input_ids"])
     with pytest.raises(UnitError, match="raise tokens"):
         turn_tokens(run.policy, episode.steps, Window(max_context_tokens=whole - 40, max_new_tokens=32))
 
@@ -57,10 +58,11 @@ def test_learning_makes_what_was_said_likelier_and_preferring_what_was_chosen():
     row = turn_tokens(run.policy, good.steps[:2], SMALL.window)
 
     def likely(tokens):
-        ids = torch.tensor([tokens.ids])
+        ids = torch.tensor([tokens.labelled["input_ids"]])
         with torch.no_grad():
             logs = run.model(ids).logits[0, :-1].log_softmax(-1)
-        return float(logs.gather(1, ids[0, 1:, None])[:, 0][torch.tensor(tokens.mask[1:], dtype=torch.bool)].sum())
+        counts = torch.tensor(tokens.labelled["labels"][1:]) != IGNORED
+        return float(logs.gather(1, ids[0, 1:, None])[:, 0][counts].sum())
 
     before = likely(row)
     told = []

@@ -47,7 +47,7 @@ def test_a_pair_has_one_prompt_and_others_turns_do_not_count():
     one, two = (episode("offer: 300", f"offer: {price}", "accept") for price in (290, 110))
     row = pair_row(run, *segments(one.steps, two.steps, 3))
     whole = turn_tokens(run.policy, one.steps, SMALL.window)
-    assert whole.ids[: len(row["prompt_ids"])] == tuple(row["prompt_ids"])
+    assert whole.labelled["input_ids"][: len(row["prompt_ids"])] == row["prompt_ids"]
     decode, end = run.policy.tokenizer.decode, run.policy.tokenizer.decode([run.policy.eos_ids[0]])
     for side, price in (("chosen", 290), ("rejected", 110)):
         ids, mask = row[f"{side}_ids"], row[f"{side}_mask"]

@@ -32,10 +32,10 @@ def test_other_acts_are_named_by_the_nearest_strategy():
 def test_the_policy_reads_the_strategy_last_and_learns_the_words_of_the_act_alone():
     run = small_run()
     (step, *_) = play_all(run.tasks.training[:1], Says("offer: 250"), CONCEDING)[0].steps
-    row = answer(run, step, told(STRATEGIES["press"]), step.said)
-    words = [run.policy.tokenizer.decode(list(ids)) for ids in (row.ids[: row.prompt], row.ids[row.prompt :])]
+    row = answer(run.agent(), step, told(STRATEGIES["press"]), step.said)
+    words = [run.policy.tokenizer.decode(list(ids)) for ids in (row.prompt, row.reply)]
     assert f"(Strategy: {STRATEGIES['press']})" in words[0] and "offer: 250" not in words[0]
-    assert words[1].startswith("[physical action] offer: 250") and sum(row.mask) == len(row.ids) - row.prompt
+    assert words[1].startswith("[physical action] offer: 250") and row.mask == (1,) * len(row.reply)
 
 
 def test_a_policy_clones_strategies_and_is_frozen_or_is_frozen_as_it_is(monkeypatch):
