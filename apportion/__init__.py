@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from apportion.reward_model.model import RewardModel
 
 __all__ = ["RewardModel", "decompose_dialogue"]
-HOMES = {"RewardModel": "apportion.reward_model.model", "decompose_dialogue": "apportion.decompose.conversation"}
 
 
 if not (Path(__file__).parent / "foundation").is_dir():  # git without links wrote a text file in place of each
@@ -29,4 +28,4 @@ if not (Path(__file__).parent / "foundation").is_dir():  # git without links wro
 def __getattr__(name: str) -> Any:
     from apportion.foundation.lazy import lazy_names
 
-    return lazy_names(__name__, HOMES)(name)
+    return lazy_names(__name__, __file__)(name)

@@ -20,8 +20,6 @@ them), `issue`, `checks` and `validate` (what is wrong in it), `power` (which di
 Names are imported when they are first used, so that this package costs nothing to import.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -55,23 +53,4 @@ __all__ = [
     "split_sessions",
 ]
 
-_HOMES = {
-    "Background": "apportion.corpus.session",
-    "Corpus": "apportion.corpus.corpus",
-    "CorpusRows": "apportion.corpus.builder",
-    "Episode": "apportion.corpus.session",
-    "EpisodeKey": "apportion.corpus.session",
-    "Event": "apportion.corpus.session",
-    "SkippedSession": "apportion.corpus.builder",
-    "Media": "apportion.corpus.session",
-    "CorpusBuild": "apportion.corpus.builder",
-    "ValidationIssue": "apportion.corpus.issue",
-    "Rating": "apportion.corpus.session",
-    "Session": "apportion.corpus.session",
-    "SplitSettings": "apportion.corpus.splits.settings",
-    "Splits": "apportion.corpus.splits.splits",
-    "Turn": "apportion.corpus.session",
-    "import_to": "apportion.corpus.importers.registry",
-    "split_sessions": "apportion.corpus.splits.splits",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

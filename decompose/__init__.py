@@ -23,8 +23,6 @@ score), `settings_key` (which settings decide a method's values), `caveats` (wha
 Names are imported when they are first used, so that this package costs nothing to import.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -70,24 +68,4 @@ __all__ = [
     "shapley_values",
 ]
 
-_HOMES = {
-    "LLMSession": "apportion.llm_client.session",
-    "DecomposeSettings": "apportion.decompose.settings",
-    "Decomposition": "apportion.decompose.conversation",
-    "TurnScore": "apportion.decompose.method",
-    "Method": "apportion.decompose.method",
-    "LLMMethod": "apportion.decompose.method",
-    "LogprobMethod": "apportion.decompose.method",
-    "ObjectiveMethod": "apportion.decompose.method",
-    "RolloutMethod": "apportion.decompose.method",
-    "Section": "apportion.decompose.method",
-    "SessionMethod": "apportion.decompose.method",
-    "RequestMeta": "apportion.decompose.session_methods.llm_requests",
-    "TurnReward": "apportion.decompose.conversation",
-    "decompose_dialogue": "apportion.decompose.conversation",
-    "judge_session": "apportion.decompose.session_methods.runner",
-    "project": "apportion.decompose.projection",
-    "requests_for": "apportion.decompose.session_methods.llm",
-    "shapley_values": "apportion.decompose.shapley.values",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

@@ -16,8 +16,6 @@ figures are taken on), `figures` (a file each), `inputs` (what is evaluated, and
 Names are imported when they are first used, so that this package costs nothing to import.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -46,19 +44,4 @@ __all__ = [
     "render_markdown",
 ]
 
-_HOMES = {
-    "AlignedValues": "apportion.evaluation.references.test_set",
-    "Estimate": "apportion.evaluation.confidence_intervals.bootstrap",
-    "Evaluation": "apportion.evaluation.evaluation",
-    "EvaluationSettings": "apportion.evaluation.settings",
-    "Evidence": "apportion.evaluation.inputs",
-    "TestSet": "apportion.evaluation.references.test_set",
-    "MethodFigures": "apportion.evaluation.evaluation",
-    "MethodRemarks": "apportion.evaluation.inputs",
-    "MethodValues": "apportion.evaluation.inputs",
-    "Missing": "apportion.evaluation.confidence_intervals.bootstrap",
-    "PairedDifference": "apportion.evaluation.evaluation",
-    "render": "apportion.evaluation.table",
-    "render_markdown": "apportion.evaluation.table",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

@@ -16,8 +16,6 @@ of a person), `events` (what happened at a moment), `extract` (a session's table
 Names are imported when they are first used, so that this package costs nothing to import.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -39,13 +37,4 @@ __all__ = [
     "extract_session",
 ]
 
-_HOMES = {
-    "DescriptorSettings": "apportion.features.settings",
-    "EMOTIONS": "apportion.features.registry",
-    "FEATURES": "apportion.features.registry",
-    "FeatureSettings": "apportion.features.settings",
-    "Series": "apportion.features.time_series",
-    "describe_session": "apportion.features.verbalization.verbalize",
-    "extract_session": "apportion.features.extract",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from apportion.foundation.errors import InputError
@@ -58,19 +61,23 @@ def load_named(place: str, called: str, remedy: str) -> Any:
         raise InputError(f"{called}: cannot load {place!r} ({error}). {remedy}") from None
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's ``__getattr__`` that takes each name of ``homes`` from the module that it lives in.
+def lazy_names(package: str, source: str) -> Callable[[str], Any]:
+    """A package's ``__getattr__``: what its file imports for type checkers alone is imported when it is asked for.
 
-    ``package``: The package's own ``__name__``, for the error. ``homes``: By name, the module to import.
-
-    >>> homes = {"sqrt": "math"}
-    >>> lazy_names("numbers", homes)("sqrt")(9.0)
-    3.0
+    ``package``: the package's own ``__name__``, for the error. ``source``: its ``__file__``; the imports of its block
+    ``if TYPE_CHECKING`` say which name lives in which module.
     """
 
+    @cache
+    def homes() -> dict[str, str]:
+        body = ast.parse(Path(source).read_text(encoding="utf-8")).body
+        blocks = (one.body for one in body if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING")
+        imports = (one for block in blocks for one in block if isinstance(one, ast.ImportFrom) and one.module)
+        return {alias.name: str(one.module) for one in imports for alias in one.names}
+
     def find(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {', '.join(sorted(homes))}")
-        return getattr(import_module(homes[name]), name)
+        if name not in homes():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {', '.join(sorted(homes()))}")
+        return getattr(import_module(homes()[name]), name)
 
     return find

@@ -8,8 +8,6 @@ after a bad reply), `model_spec` (a model as a person chooses it for a command),
 name).
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -31,14 +29,4 @@ __all__ = [
     "strict_json",
 ]
 
-_HOMES = {
-    "LLMSession": "apportion.llm_client.session",
-    "ChatMessage": "apportion.llm_client.request",
-    "ChatReply": "apportion.llm_client.request",
-    "ChatRequest": "apportion.llm_client.request",
-    "LLMSettings": "apportion.llm_client.settings",
-    "ReplyMistakeError": "apportion.llm_client.prompts.strict_json",
-    "ask_until_usable": "apportion.llm_client.session",
-    "strict_json": "apportion.llm_client.prompts.strict_json",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

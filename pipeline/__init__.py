@@ -22,8 +22,6 @@ From the ground up:
 Names are imported when they are first used, so that this package costs nothing to import.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -36,12 +34,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Config", "RunFolder", "RunSummary", "load_config", "open_run", "run_locally"]
 
-_HOMES = {
-    "Config": "apportion.pipeline.config",
-    "load_config": "apportion.pipeline.config",
-    "RunFolder": "apportion.pipeline.results.run_folder",
-    "open_run": "apportion.pipeline.results.run_folder",
-    "RunSummary": "apportion.pipeline.execution.summary",
-    "run_locally": "apportion.pipeline.execution.local",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

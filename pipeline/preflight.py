@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from apportion.features.emotion_model.choice import resolve_emotion_model
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
 from apportion.pipeline.config import Config
+from apportion.pipeline.engine.engine import Engine
 from apportion.pipeline.engine.plan import check_choice
 from apportion.pipeline.engine.stage import BeforeRun
 from apportion.pipeline.shared_place import check_bucket
-
-if TYPE_CHECKING:
-    from apportion.pipeline.engine.engine import Engine
 
 
 def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = True) -> tuple[str, ...]:

@@ -14,8 +14,6 @@ TRL's GRPO takes it).
 Names are imported when they are first used, so that this package costs nothing to import.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -51,22 +49,4 @@ __all__ = [
     "train_reward_model",
 ]
 
-_HOMES = {
-    "Batch": "apportion.reward_model.learning.objective",
-    "Dataset": "apportion.reward_model.learning.dataset",
-    "EncodedTurns": "apportion.reward_model.learning.dataset",
-    "EpochRow": "apportion.reward_model.learning.loop",
-    "GRPOReward": "apportion.reward_model.trl_reward",
-    "Objective": "apportion.reward_model.learning.objective",
-    "RewardModel": "apportion.reward_model.model",
-    "RewardModelConfig": "apportion.reward_model.config",
-    "RewardModelSettings": "apportion.reward_model.settings",
-    "Training": "apportion.reward_model.learning.loop",
-    "TurnMSE": "apportion.reward_model.learning.objective",
-    "predict": "apportion.reward_model.learning.training",
-    "read_turns": "apportion.reward_model.learning.dataset",
-    "score_corpus": "apportion.reward_model.corpus_scores",
-    "train": "apportion.reward_model.learning.training",
-    "train_reward_model": "apportion.reward_model.learning.distillation",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

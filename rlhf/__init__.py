@@ -22,8 +22,6 @@ Names are imported when they are first used, so that this package costs nothing 
 `apportion.rlhf.align.align`: a function of its module's own name cannot be a name of the package.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -36,13 +34,4 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER", "AlignSettings", "Job", "ModelReward", "Placement", "Reward", "Window"]
 
-_HOMES = {
-    "AlignSettings": "apportion.rlhf.settings",
-    "PAPER": "apportion.rlhf.settings",
-    "Placement": "apportion.rlhf.policy_settings",
-    "Window": "apportion.rlhf.policy_settings",
-    "Job": "apportion.rlhf.training.job",
-    "ModelReward": "apportion.rlhf.training.reward",
-    "Reward": "apportion.rlhf.training.reward",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__, __file__)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Scope
 
 from apportion.foundation.errors import ApportionError
 from apportion.foundation.html.page import TOKENS
-from apportion.viewer.auth import MOST_BODY, Access, Guard, TooLargeError
+from apportion.viewer.auth import Access, Guard, TooLargeError, too_large
 from apportion.viewer.data.run import ServedRun
 from apportion.viewer.data.run_location import CompanionFiles, beside
 from apportion.viewer.pages import compare, label, media, report, session, sessions, slices
@@ -55,11 +55,8 @@ def create_app(
     app.mount("/static", _Static(packages=[("apportion.viewer", "static")]))
     for router in ROUTERS:
         app.include_router(router)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _impossible)
-    app.add_exception_handler(ApportionError, _run_error)
-    app.add_exception_handler(TooLargeError, _too_large)
-    app.add_exception_handler(Exception, _fault)
+    for kind, answer in ANSWERS.items():
+        app.add_exception_handler(kind, answer)
     return Guard(app, access)
 
 
@@ -76,28 +73,9 @@ def _kept(response: Response, scope: Scope) -> Response:
     return response
 
 
-def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _message(request, error.status_code, str(error.detail))
-
-
-def _impossible(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+def _impossible(request: Request, error: RequestValidationError) -> Response:
     faults = (f"{fault['loc'][-1]}: {fault['msg']}" for fault in error.errors())
     return _message(request, 422, f"The address asks for what cannot be: {'; '.join(faults)}.")
-
-
-def _run_error(request: Request, error: Exception) -> Response:
-    return _message(request, 503, str(error))
-
-
-def _fault(request: Request, error: Exception) -> Response:
-    """What nobody foresaw; its traceback goes to the terminal."""
-    return _message(request, 500, FAULT)
-
-
-def _too_large(request: Request, error: Exception) -> Response:
-    return PlainTextResponse(f"A request may hold {MOST_BODY:,} bytes at most.\n", 413)
 
 
 def _message(request: Request, status: int, text: str) -> Response:
@@ -106,3 +84,13 @@ def _message(request: Request, status: int, text: str) -> Response:
     here = request.url.path.lstrip("/")
     values = {"title": title, "text": text}
     return HTMLResponse(render(request.app.state.run, Links(here), "message.html", **values), status)
+
+
+ANSWERS: Mapping[type[Exception], Callable[[Request, Any], Response]] = {
+    HTTPException: lambda request, error: _message(request, error.status_code, str(error.detail)),
+    RequestValidationError: _impossible,
+    ApportionError: lambda request, error: _message(request, 503, str(error)),
+    TooLargeError: too_large,
+    Exception: lambda request, error: _message(request, 500, FAULT),
+}
+"""What is said of each error; the traceback of what nobody foresaw goes to the terminal."""

@@ -207,6 +207,11 @@ class TooLargeError(Exception):
     """More came than a request may hold, whatever the header said."""
 
 
+def too_large(request: object, error: Exception) -> Response:
+    """The answer to such a request."""
+    return PlainTextResponse(f"A request may hold {MOST_BODY:,} bytes at most.\n", 413)
+
+
 class _Limited:
     """A request's body, read up to the limit."""
 

@@ -11,14 +11,7 @@ from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.casino_points import ANSWERS, ISSUES, MOST, PACKAGES, WALKED_AWAY, WORTH, points
 from apportion.corpus.files.jsontext import identifier, number, shown
-from apportion.corpus.importers.reading.json_items import (
-    SHAPE_ERRORS,
-    Item,
-    first_fault,
-    json_items,
-    not_in_shape,
-    texts_in,
-)
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, json_items, not_in_shape, texts_in
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
 from apportion.foundation.did_you_mean import did_you_mean
@@ -67,7 +60,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     rows, left_out = CorpusRows(), []
     ids: set[str] = set()
     for path in source_files(src, (".json",)):
-        for position, item in enumerate(_dialogues(path), start=1):
+        dialogues = json_items(path, "dialogues", "chat_logs", "not CaSiNo. Use casino.json or a split of it.")
+        for position, item in enumerate(dialogues, start=1):
             session_id, place = numbered(stem(path), position), f"{path.name}, {item.place}"
             try:
                 with account.session("dialogues", place):
@@ -90,15 +84,6 @@ def _choice(options: Mapping[str, str]) -> _Choice:
             hint = did_you_mean(value, allowed[key], f"allowed: {', '.join(allowed[key])}.")
             raise InputError(f"import casino: option {key}={value}: {hint}")
     return _Choice(options.get("buttons", "told"), options.get("people") == "yes")
-
-
-def _dialogues(path: Path) -> list[Item]:
-    dialogues = json_items(path, "dialogues")
-    if not any("chat_logs" in item.found for item in dialogues):
-        raise InputError(
-            f'{path}: not CaSiNo: no object has "chat_logs". Use casino.json or a split of it.{first_fault(dialogues)}'
-        )
-    return dialogues
 
 
 def _session(rows: CorpusRows, session_id: str, part: str, dialogue: Mapping[str, Any], choice: _Choice) -> None:

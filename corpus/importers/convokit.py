@@ -50,13 +50,10 @@ class _Wanted:
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     """Conversations with the ratings that a key of their metadata holds.
 
-    ``src``: the corpus folder. ``options``: ``score``: key of the conversations' metadata, ``outer.inner`` for a key
-    inside it. Its value is a number, a list of numbers or objects (one an annotator), or ``{speaker id: answer}`` (each
-    speaker rates the other, the convention of the CANDOR converter). ``low``, ``high``: the ends of its scale.
-    ``name``: what to call it. ``rater``, ``target``: a speaker's id or a value of the speaker's metadata such as a role
-    (default: who speaks first rates the other). ``label``: key of the utterances' metadata with a number that people
-    gave the turn. Raises ``InputError``: a folder that is not ConvoKit's, a score without a scale, a pickled score, a
-    key that nothing has.
+    ``src``: the corpus folder. ``options``: those of `OPTIONS`. The score's value is a number, a list of numbers or
+    objects (one an annotator), or ``{speaker id: answer}`` (each speaker rates the other, the convention of the CANDOR
+    converter). Raises ``InputError``: a folder that is not ConvoKit's, a score without a scale, a pickled score, a key
+    that nothing has.
     """
     check_options("convokit", options, OPTIONS)
     wanted = _wanted(options)

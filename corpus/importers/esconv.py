@@ -9,17 +9,10 @@ from typing import Any
 from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import number, shown
-from apportion.corpus.importers.reading.json_items import (
-    SHAPE_ERRORS,
-    Item,
-    first_fault,
-    json_items,
-    not_in_shape,
-    texts_in,
-)
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, json_items, not_in_shape, texts_in
 from apportion.corpus.importers.reading.labels import LabelsOfEarlierTurns
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import UnitError
 
 SEEKER, SUPPORTER = "seeker", "supporter"
 ROLES = {
@@ -35,6 +28,7 @@ SCALE = (1.0, 5.0)
 NAMES = {"empathy": True, "relevance": True, "initial_emotion_intensity": False, "final_emotion_intensity": False}
 """The seeker's answers, and whether a high value is the good end: an intense bad feeling is not."""
 FEEDBACK = "feedback"
+OTHER_FORMAT = "not ESConv. Use ESConv.json, FailedESConv.json or a split."
 
 
 def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
@@ -49,7 +43,8 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     rows, left_out = CorpusRows(), []
     labels = LabelsOfEarlierTurns(FEEDBACK, SCALE)
     for path in source_files(src, (".jsonl",)):
-        for position, item in enumerate(_dialogues(path), start=1):
+        dialogues = json_items(path, "dialogues", "dialog", OTHER_FORMAT)
+        for position, item in enumerate(dialogues, start=1):
             session_id, place = numbered(stem(path), position), f"{path.name}, {item.place}"
             try:
                 with account.session("dialogues", place):
@@ -58,16 +53,6 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
                 labels.discard()
                 left_out.append(SkippedSession(session_id, f"{place}: {error}"))
     return CorpusBuild(rows.tables(), (), tuple(left_out), usual_language="en")
-
-
-def _dialogues(path: Path) -> list[Item]:
-    dialogues = json_items(path, "dialogues")
-    if not any("dialog" in item.found for item in dialogues):
-        raise InputError(
-            f'{path}: not ESConv: no object has a "dialog". Use ESConv.json, FailedESConv.json or a split.'
-            f"{first_fault(dialogues)}"
-        )
-    return dialogues
 
 
 def _session(rows: CorpusRows, labels: LabelsOfEarlierTurns, session_id: str, dialogue: Mapping[str, Any]) -> None:

@@ -64,12 +64,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     Names are matched upper and lower case and Unicode form aside and spelt as in the transcript. Cues stay turns of
     their own, in the order of their starts. A broken session is left out and told; the others are imported.
 
-    ``src``: the folder. ``options``: ``language``: of all sessions, such as "en"; ``time_unit``: of transcripts whose
-    times are bare figures; ``speakers``: a file that says whose a label is; ``sound_track``: the one that counts in
-    every file of which several sound; ``map``: which columns of files of measurements are which features. Raises
-    ``InputError``: not a folder, no session folder in it, a ``ratings.csv`` at its root or a file of speakers that
-    cannot be read, a ``time_unit`` that is none, or for which there is no transcript, a ``map`` that is none.
-    ``UnsureSpeakersError``: labels that may be people or text.
+    ``src``: the folder. ``options``: those of `OPTIONS`. Raises ``InputError``: not a folder, no session folder in it,
+    a ``ratings.csv`` at its root or a file of speakers that cannot be read, a ``time_unit`` that is none, or for which
+    there is no transcript, a ``map`` that is none. ``UnsureSpeakersError``: labels that may be people or text.
     """
     check_options("media", options, OPTIONS)
     track = _sound_track(options)

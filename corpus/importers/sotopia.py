@@ -15,12 +15,12 @@ from typing import Any
 from apportion.corpus import account
 from apportion.corpus.builder import CorpusBuild, CorpusRows, SkippedSession
 from apportion.corpus.files.jsontext import identifier, number, shown
-from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, first_fault, json_items, not_in_shape
+from apportion.corpus.importers.reading.json_items import SHAPE_ERRORS, json_items, not_in_shape
 from apportion.corpus.importers.reading.sources import check_options, numbered, source_files, stem
 from apportion.corpus.session import ENVIRONMENT
 from apportion.corpus.sotopia_eval import OVERALL, OVERALL_RANGE, RANGES, RELEASED_NAMES
 from apportion.corpus.sotopia_markup import seat_viewer, shown_to
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import UnitError
 
 LICENCE = "licence: treat SOTOPIA's data as CC BY-SA 4.0, Sotopia-RL's as Apache-2.0; simulated, no person spoke"
 ADDRESSED = "Environment"
@@ -58,9 +58,7 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     rows, left_out = CorpusRows(), []
     ids: set[str] = set()
     for path in source_files(src, (".jsonl",)):
-        items = json_items(path, "episodes")
-        if not any("social_interactions" in item.found for item in items):
-            raise InputError(f"{path}: no episodes of SOTOPIA, which have social_interactions.{first_fault(items)}")
+        items = json_items(path, "episodes", "social_interactions", "no episodes of SOTOPIA.")
         for position, item in enumerate(items):
             session_id, place = numbered(f"sotopia-{stem(path)}", position), f"{path.name}, {item.place}"
             try:

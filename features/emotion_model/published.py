@@ -7,18 +7,14 @@ import shutil
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from apportion.features.emotion_model.sidecar import EmotionSidecar, sidecar_path
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import check_file, place_file, write_atomically
-from apportion.foundation.model_hub.download import fetching
+from apportion.foundation.model_hub.download import DownloadError, Progress, download, fetching
 from apportion.foundation.model_hub.mesh import MESH
 from apportion.foundation.model_hub.names import FETCHED
-
-if TYPE_CHECKING:
-    from apportion.foundation.model_hub.download import Progress
 
 PINNED = (
     "https://github.com/sb-ai-lab/EmotiEffLib/blob/f1df0e8548c666d268826e50b7de107fd5553e9d/"
@@ -124,8 +120,6 @@ def fetch(name: str, source: Path | None = None, url: str | None = None, progres
 
 def _install(model: PinnedModel, path: Path, source: Path | None, url: str | None, progress: Progress | None) -> None:
     """Copy or download to a part file, verify that, and only then give it its name."""
-    from apportion.foundation.model_hub.download import download
-
     part = path.with_name(f".{path.name}.part")
     try:
         if source is not None:
@@ -154,8 +148,6 @@ def _wrong_file(model: PinnedModel, part: Path, source: Path | None, url: str | 
             f"{source}: not {model.name} ({fetched}). Nothing was installed. It is published at {model.url}. "
             "Another model is used by its path, as the emotion model."
         )
-    from apportion.foundation.model_hub.download import DownloadError
-
     return DownloadError(f"{url or model.url}: not {model.name} ({fetched}). It was deleted. {_by_hand(model, url)}")
 
 

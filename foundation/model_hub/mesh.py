@@ -13,18 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import remembered_digest, write_atomically
-from apportion.foundation.model_hub.download import fetching
+from apportion.foundation.model_hub.download import Progress, fetching
 from apportion.foundation.model_hub.tarball import Tarball
 from apportion.foundation.model_hub.wheel import Package, PackageFile, Wheel, brought, downloaded
 from apportion.foundation.truncate import listed
-
-if TYPE_CHECKING:
-    from apportion.foundation.model_hub.download import Progress
 
 MESH = "mesh"
 """The name under which they are fetched."""

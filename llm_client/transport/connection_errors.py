@@ -141,4 +141,6 @@ def _flaw(error: ssl.SSLCertVerificationError) -> str:
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
-        error = error.__cause__ or error.__context__
+        # Each address of a name that was tried has an error of its own.
+        tried = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+        error = next(iter(tried), None) or error.__cause__ or error.__context__

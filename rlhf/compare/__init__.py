@@ -10,8 +10,6 @@ responses to win rates).
 `responses`, `blind`, `metadata`, `pairs` and `judging` load no torch. Names are imported when they are first used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from apportion.foundation.lazy import lazy_names
@@ -38,12 +36,5 @@ __all__ = [
     "read_rows",
     "write_rows",
 ]
-_HOMES = {
-    **dict.fromkeys(("Generation", "GenerationRequest", "choose"), "apportion.rlhf.compare.choice"),
-    **dict.fromkeys(("JudgeSettings", "Judging", "LanguageModelJudge", "read_pairs"), "apportion.rlhf.compare.judging"),
-    "RESPONSES": "apportion.corpus.schema",
-    **dict.fromkeys(("read_rows", "write_rows"), "apportion.rlhf.compare.responses"),
-    "Pair": "apportion.rlhf.compare.pairs",
-    "WinRates": "apportion.rlhf.compare.win_rate",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+
+__getattr__ = lazy_names(__name__, __file__)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
@@ -15,7 +17,7 @@ from starlette.types import ASGIApp
 from apportion.foundation.errors import InputError
 from apportion.foundation.html.page import TOKENS
 from apportion.study.store.rows import DatabaseAwayError, FullError, StudyChangedError, StudyStoreError
-from apportion.viewer.auth import MOST_BODY, Access, Gate, TooLargeError
+from apportion.viewer.auth import Access, Gate, TooLargeError, too_large
 from apportion.viewer.study.pages import entry, item
 from apportion.viewer.study.serving import Serving, shown
 
@@ -27,6 +29,7 @@ TITLES = {
     429: "Please wait a little",
     503: "Your answer is not saved",
 }
+ENOUGH = "Everybody who is needed has come"
 CHANGED = "The study is being changed. Please come back later, by the same link."
 FAULT = "The page failed, by no fault of yours. Nothing is lost that was confirmed. Please try again in a minute."
 AWAY = "The study's database does not answer. Nothing is lost that was confirmed. Please try again in a minute."
@@ -48,40 +51,10 @@ def create_app(serving: Serving, access: Access) -> ASGIApp:
     app.mount("/static", StaticFiles(packages=[("apportion.viewer", "static")]))
     for router in ROUTERS:
         app.include_router(router)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _impossible)
-    app.add_exception_handler(DatabaseAwayError, _away)
-    app.add_exception_handler(InputError, _refused)
-    app.add_exception_handler(StudyChangedError, _changed)
-    app.add_exception_handler(FullError, _full)
-    app.add_exception_handler(StudyStoreError, _known)
-    app.add_exception_handler(TooLargeError, _too_large)
-    app.add_exception_handler(Exception, _fault)
+    for kind, answer in ANSWERS.items():
+        app.add_exception_handler(kind, answer)
     parts = urlsplit(serving.address)
     return Gate(app, access.is_host, frozenset({f"{parts.scheme}://{parts.netloc}"}))
-
-
-def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _message(request, error.status_code, str(error.detail))
-
-
-def _impossible(request: Request, error: Exception) -> Response:
-    return _message(request, 404, "There is no such page.")
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    return _message(request, 409, str(error))
-
-
-def _full(request: Request, error: Exception) -> Response:
-    """Nobody else is needed: there is nothing to go on with."""
-    return _message(request, 410, str(error), "Everybody who is needed has come", goes_on=False)
-
-
-def _known(request: Request, error: Exception) -> Response:
-    """Somebody with this id has begun in another browser, which alone knows the link."""
-    return _message(request, 409, str(error), "You have begun already", goes_on=False)
 
 
 def _changed(request: Request, error: Exception) -> Response:
@@ -97,19 +70,10 @@ def _away(request: Request, error: Exception) -> Response:
     return answer
 
 
-def _fault(request: Request, error: Exception) -> Response:
-    """What nobody foresaw; its traceback goes to the terminal."""
-    return _unsaved(request, 500, FAULT)
-
-
 def _unsaved(request: Request, status: int, text: str) -> Response:
     """What was sent stays in the page, so that it can be sent again."""
     sent = getattr(request.state, "sent", [])
     return _message(request, status, text, TITLES[503] if sent else "The study cannot be shown now", sent)
-
-
-def _too_large(request: Request, error: Exception) -> Response:
-    return PlainTextResponse(f"A request may hold {MOST_BODY:,} bytes at most.\n", 413)
 
 
 def _message(
@@ -127,3 +91,19 @@ def _message(
         request, here, "message.html", status, title=title, text=text, fields=fields or [], again=status >= 500,
         goes_on=goes_on,
     )  # fmt: skip
+
+
+ANSWERS: Mapping[type[Exception], Callable[[Request, Any], Response]] = {
+    HTTPException: lambda request, error: _message(request, error.status_code, str(error.detail)),
+    RequestValidationError: lambda request, error: _message(request, 404, "There is no such page."),
+    DatabaseAwayError: _away,
+    InputError: lambda request, error: _message(request, 409, str(error)),
+    StudyChangedError: _changed,
+    # Nobody else is needed: there is nothing to go on with.
+    FullError: lambda request, error: _message(request, 410, str(error), ENOUGH, goes_on=False),
+    # Somebody with this id has begun in another browser, which alone knows the link.
+    StudyStoreError: lambda request, error: _message(request, 409, str(error), "You have begun already", goes_on=False),
+    TooLargeError: too_large,
+    Exception: lambda request, error: _unsaved(request, 500, FAULT),
+}
+"""What is said of each error; the traceback of what nobody foresaw goes to the terminal."""

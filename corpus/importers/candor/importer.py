@@ -110,13 +110,9 @@ def import_corpus(src: Path, options: Mapping[str, str]) -> CorpusBuild:
     A conversation whose transcript, survey or metadata is broken is left out and told; recordings that are broken are
     left out alone. The raters are the survey's users, and each rates the partner.
 
-    ``src``: the folder that CANDOR was unpacked into, in either of its layouts. ``options``: ``transcript``:
-    cliffhanger (the default, and LLM-GELI's choice), backbiter or audiophile. ``score``: a numeric column of the survey
-    (default overall_affect); ``low``, ``high``: the ends of its scale, needed where it is not known; ``better``: which
-    end is good, high (default) or low. ``turns``: all (default), or middleN for the N turns in the middle. ``media``:
-    all (default), audio or none. ``features``: none (default) or precomputed; ``map``: which of their columns are which
-    features, beside those that are known. Raises ``InputError``: unknown options and values, a score that no survey has
-    or whose scale is not known, a folder that holds no CANDOR, a file for all conversations that cannot be read.
+    ``src``: the folder that CANDOR was unpacked into, in either of its layouts. ``options``: those of `OPTIONS`;
+    cliffhanger is LLM-GELI's choice. Raises ``InputError``: unknown options and values, a score that no survey has or
+    whose scale is not known, a folder that holds no CANDOR, a file for all conversations that cannot be read.
     """
     check_options("candor", options, OPTIONS)
     wanted = _wanted(options)

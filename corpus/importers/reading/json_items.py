@@ -10,7 +10,7 @@ from typing import Any
 from apportion.corpus import account
 from apportion.corpus.files.jsontext import kind_of
 from apportion.corpus.files.textfile import BrokenLine, parse_json, parse_lines, read_text
-from apportion.foundation.errors import UnitError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.truncate import shortened
 
 EXAMPLES = 3
@@ -70,12 +70,12 @@ class Item:
         return self.found
 
 
-def json_items(path: Path, what: str | None) -> list[Item]:
+def json_items(path: Path, what: str | None, key: str = "", otherwise: str = "") -> list[Item]:
     """Every line or item of a file, plain or gzip; blank lines are passed over. ``what`` the account calls them; None:
-    whoever calls counts them, once it is clear what they are.
+    whoever calls counts them, once it is clear what they are. ``key``: what an object of the format has.
 
     Raises ``InputError``: a file that cannot be read, is not UTF-8, or a JSON array that is not JSON (file, line and
-    column).
+    column); no object has the ``key`` (``otherwise`` says which format it is not, and what to do).
     """
     text = read_text(path)
     is_array = text.lstrip().startswith("[")
@@ -83,6 +83,8 @@ def json_items(path: Path, what: str | None) -> list[Item]:
     items = [_item(f"{'item' if is_array else 'line'} {number}", value) for number, value in values]
     if what is not None:
         account.current().read(what, len(items))
+    if key and not any(key in item.found for item in items):
+        raise InputError(f"{path}: no object has {key!r}: {otherwise}{first_fault(items)}")
     return items
 
 

@@ -130,7 +130,7 @@ def test_a_broken_dialogue_is_named_and_left_out(tmp_path, broken, why):
 
 def test_another_file(tmp_path):
     (tmp_path / "a.json").write_text('[{"messages": []}]')
-    with pytest.raises(InputError, match='not CaSiNo: no object has "chat_logs"'):
+    with pytest.raises(InputError, match="no object has 'chat_logs': not CaSiNo"):
         import_corpus(tmp_path / "a.json", {})
 
 

@@ -106,7 +106,7 @@ def test_an_item_or_a_line_that_is_no_object_costs_itself_alone(tmp_path):
 
 def test_another_file(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"messages": []}\n')
-    with pytest.raises(InputError, match='not ESConv: no object has a "dialog"'):
+    with pytest.raises(InputError, match="no object has 'dialog': not ESConv"):
         import_corpus(tmp_path / "a.jsonl", {})
 
 
