@@ -127,7 +127,7 @@ def _examples(proposal: Proposal, turns: TargetTurns, here: Mask, wanted: int) -
         if int(turns.sessions[i]) in seen or text in seen:
             continue
         seen |= {int(turns.sessions[i]), text}
-        chosen.append(Example(turns.ids[i], turns.texts[i], float(turns.rewards[i])))
+        chosen.append(Example(*turns.ids[i].episode, turns.ids[i].turn, turns.texts[i], float(turns.rewards[i])))
         if len(chosen) == wanted:
             break
     return tuple(chosen)
