@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from apportion.corpus.session import Episode
+from apportion.environments.concurrent_rollouts import mapped
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
@@ -83,10 +83,7 @@ class LanguageModelPartner(LivePartner):
 
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
         """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once."""
-        if len(dialogues) == 1:
-            return [self._asked(dialogues[0])]
-        with ThreadPoolExecutor(min(self._settings.concurrency, len(dialogues))) as pool:
-            return list(pool.map(self._asked, dialogues))
+        return mapped(self._asked, dialogues, min(self._settings.concurrency, len(dialogues)))
 
     def close(self) -> None:
         """Let go of the client."""

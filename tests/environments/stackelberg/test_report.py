@@ -144,7 +144,7 @@ def test_without_the_start_nothing_is_more(tmp_path: Path) -> None:
 def test_a_line_that_is_none_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(line)
-    with pytest.raises(InputError, match="line 1: (no similarity of an instance|not valid JSON|a JSON object)"):
+    with pytest.raises(InputError, match=r"line 1: (no similarity of an instance|not valid JSON|a JSON object)"):
         read_nearness(path)
 
 
