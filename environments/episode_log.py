@@ -6,7 +6,6 @@ may mix. A line that a kill has cut off is the last one, and is dropped.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections import Counter
@@ -18,8 +17,8 @@ from typing import Any, Self
 
 from apportion.environments.actions import unrated, unusable_of
 from apportion.environments.environment import Action, AgentAction, Step
-from apportion.foundation.errors import InputError, UnitError
-from apportion.foundation.files import canonical_json
+from apportion.foundation.errors import UnitError
+from apportion.foundation.files import canonical_json, take_lines
 
 LOG = "episodes.jsonl"
 """Its name in a corpus folder."""
@@ -109,22 +108,9 @@ def read_log(path: Path, *, mend: bool = False) -> dict[str, LoggedEpisode]:
     somebody was killed while writing it. Returns: By id, in the order in which they began. Raises InputError: A line
     that is damaged, by number.
     """
-    if not path.exists():
-        return {}
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if mend and len(whole) < len(data):
-        with path.open("rb+") as file:
-            file.truncate(len(whole))
     episodes: dict[str, LoggedEpisode] = {}
-    for number, line in enumerate(whole.splitlines(), 1):
-        try:
-            _take(json.loads(line.decode("utf-8", "surrogatepass")), episodes)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise InputError(
-                f"{path}: line {number}: no line of an episode log ({error}): {line[:120]!r}. "
-                "Delete the line and those after it to go on from there, or the file to begin anew"
-            ) from None
+    advice = "Delete the line and those after it to go on from there, or the file to begin anew"
+    take_lines(path, lambda line: _take(line, episodes), mend=mend, what="an episode log", advice=advice)
     return episodes
 
 

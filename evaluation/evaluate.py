@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 from apportion.corpus.annotators import peoples_labels
 from apportion.corpus.session import Episode
 from apportion.corpus.splits.splits import SplitEpisodes
-from apportion.evaluation.confidence_intervals.bootstrap import Estimate, Missing, difference
+from apportion.evaluation.confidence_intervals.bootstrap import Missing, difference
 from apportion.evaluation.evaluation import Evaluation, HeldOutCounts, MethodFigures, PairedDifference
 from apportion.evaluation.figures.consistency import consistency
 from apportion.evaluation.inputs import Evidence, MethodRemarks, MethodValues, rests_on
@@ -234,14 +234,11 @@ def _compare(
     bench: MethodComparison, among: str, methods: Mapping[str, Figures], own_units: Collection[str]
 ) -> list[PairedDifference]:
     """Paired differences of every two methods in every figure that both have, in the same units."""
-    differences = []
+    differences: list[PairedDifference] = []
     for figure in COMPARED:
         constant = (*own_units, baselines.MEAN, baselines.MODE)  # A constant's local difference is 0: nothing to pair.
         compared = _without(methods, constant) if figure == "local_difference" else methods
-        for method, against in combinations(sorted(compared), 2):
-            found = bench.figure(difference(methods[method][figure], methods[against][figure]))
-            if isinstance(found, Estimate):
-                differences.append(PairedDifference(among, figure, method, against, found))
+        differences += bench.differences(among, compared, figure)
     return differences
 
 

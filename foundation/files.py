@@ -11,15 +11,16 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, UnitError
 
 MOST_SHOWN = 200
+CORRECT_IT = "Correct or delete it"
 _log = logging.getLogger(__name__)
 _told: list[str] = []
 """What this process has told that it waits for."""
@@ -142,6 +143,34 @@ def write_atomically(path: Path, content: str | bytes | Callable[[Path], object]
         place_file(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def append_lines(path: Path, lines: Iterable[str]) -> None:
+    """Append lines to a file; they are on the disk when this returns. Raises OSError: it cannot be written."""
+    with path.open("ab") as file:
+        file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def take_lines(
+    path: Path, take: Callable[[Any], object], *, mend: bool = False, what: str = "", advice: str = CORRECT_IT
+) -> None:
+    """Give what each line of a file holds as JSON to ``take``; a missing file has none.
+
+    A last line that a kill has cut off is passed over, and taken off the file to ``mend``. ``what`` a line is none of,
+    and the ``advice``, are for errors. Raises InputError: a line that ``take`` cannot take, by number.
+    """
+    data = path.read_bytes() if path.exists() else b""
+    end = data.rfind(b"\n") + 1
+    if mend and end < len(data):
+        os.truncate(path, end)
+    for number, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
+        try:
+            take(json.loads(line))
+        except (UnitError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            told = f"no line of {what} ({error})" if what else str(error)
+            raise InputError(f"{path}: line {number}: {told}: {line[:120]!r}. {advice}") from None
 
 
 TEMPORARY = re.compile(r"\..+\.(?P<process>[0-9]{1,9})\.tmp")

@@ -54,14 +54,8 @@ def problems(
 ) -> list[str]:
     """What is wrong with values that were refused, a text each: where, the value, what is allowed.
 
-    Parameters
-    ----------
-    error : ValidationError
-        What pydantic says.
-    called : callable
-        From the dotted name of a setting to the name that the user gave it by, such as an option's.
-    unknown : callable
-        What to do about a key that nobody knows, from its place; ``nearest.did_you_mean`` helps.
+    ``error``: what pydantic says. ``called``: from the dotted name of a setting to the name that the user gave it by,
+    such as an option's. ``unknown``: what to do about a key that nobody knows, from its place; ``did_you_mean`` helps.
 
     >>> class Chosen(Settings):
     ...     seed: int = 0

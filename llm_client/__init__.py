@@ -5,7 +5,7 @@ money, summed), `token_bucket` (how much a minute lets through); `prompts` (text
 and models); `cache` (replies on the disk), `cost` (tokens, prices, the budget), `transport` (a server), `batch` (the
 Batch API), `preview` (what would be sent); `client` (all of them together), `session` (lends the client, and asks again
 after a bad reply), `model_spec` (a model as a person chooses it for a command), `prompt_style` (it and a prompt, by one
-name).
+name), `many_requests` (all that a command asks one model).
 """
 
 from typing import TYPE_CHECKING

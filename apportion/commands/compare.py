@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from apportion.commands.shared.looks import LOOK_OPTIONS, looked_at
 from apportion.commands.shared.options import PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.shared.progress import shown_progress
@@ -28,8 +29,7 @@ JUDGE_OPTIONS = (
         help="Show the judge other names than those of the speakers of CORPUS, which the responses are from.",
     ),
     click.option("--name", "names", multiple=True, metavar="NAME", help="A further name to replace; may be repeated."),
-    click.option("--preview", type=click.IntRange(min=1), metavar="N", help="Show the first N requests and stop."),
-    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
+    *LOOK_OPTIONS,
 )
 
 
@@ -78,11 +78,7 @@ def compare_command(
     asked = None
     if asks:
         asked = judging.LanguageModelJudge.of(pairs, responses, judging.JudgeSettings(**judge), called)
-    if asked is not None and preview is not None:
-        click.echo(asked.preview(preview).text())
-        return
-    if asked is not None and dry_run:
-        click.echo(f"{asked.estimate()}\nnothing was sent (--dry-run)")
+    if asked is not None and looked_at(asked.planned, preview, dry_run):
         return
     work = judging.Judging(pairs, bootstrap, seed)
     if reward_model is not None:

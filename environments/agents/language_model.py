@@ -13,7 +13,7 @@ from apportion.environments.agents.private_notes import LONGEST_NOTE, TOKENS_A_N
 from apportion.environments.environment import Action, Observation
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json, short_json
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
@@ -212,8 +212,7 @@ def read_act(reply: ChatReply, view: Observation, form: ActionFormat = WORDS) ->
 
     Raises ReplyMistakeError: the reply cannot be used; the text says why.
     """
-    check_finished(reply, "say less")
-    document = strict_json(reply.text)
+    document = reply_json(reply, "say less")
     needed = ("act", *form.fields(view), "text")
     if not isinstance(document, dict) or not {*needed} <= document.keys() <= {"thought", *needed}:
         named = ", ".join(f'"{name}"' for name in needed[:-1])
@@ -233,4 +232,4 @@ def read_act(reply: ChatReply, view: Observation, form: ActionFormat = WORDS) ->
 def _schema(legal: tuple[str, ...], thinks: bool, fields: Mapping[str, Any]) -> dict[str, Any]:
     thought = {"thought": {"type": "string", "maxLength": LONGEST_NOTE}} if thinks else {}
     properties = {**thought, "act": {"type": "string", "enum": list(legal)}, **fields, "text": {"type": "string"}}
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return object_schema(properties)

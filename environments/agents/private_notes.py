@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from apportion.environments.environment import Observation
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json
 from apportion.llm_client.request import ChatReply
 
 TOKENS_A_NOTE = 200
@@ -32,16 +32,14 @@ class Note(NamedTuple):
     def schema(self) -> Mapping[str, Any]:
         """Of the reply: an object with the note alone."""
         words = {"type": "string", **({"enum": list(self.choices)} if self.choices else {"maxLength": LONGEST_NOTE})}
-        only = {"required": [self.name], "additionalProperties": False}
-        return {"type": "object", "properties": {self.name: words}, **only}
+        return object_schema({self.name: words})
 
     def read(self, reply: ChatReply) -> str:
         """The note of a reply.
 
         Raises ReplyMistakeError: it cannot be used; the text says why, in no word of the note: it stands in a log.
         """
-        check_finished(reply, "say less")
-        document = strict_json(reply.text)
+        document = reply_json(reply, "say less")
         if not isinstance(document, dict) or document.keys() != {self.name}:
             raise ReplyMistakeError(f'the reply is not an object with "{self.name}" alone')
         words = document[self.name]

@@ -13,7 +13,7 @@ from apportion.environments.negotiation.action_encoding import WITH_SPLIT
 from apportion.environments.negotiation.contexts import ITEMS, MOST
 from apportion.environments.negotiation.observation import SELECT
 from apportion.foundation.registry import Registry
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, short_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, short_json
 
 KEEP = "keep"
 """The field in which a model writes a split."""
@@ -29,13 +29,8 @@ def script_registry(entry_points: str, module: str, scripts: Mapping[str, str], 
 
 def fields(view: Observation, items: Sequence[str] = ITEMS) -> Mapping[str, Any]:
     """`KEEP`: how many of each of ``items`` the model keeps, null for acts that keep nothing."""
-    counts = {
-        "type": ["object", "null"],
-        "properties": {item: {"type": "integer", "minimum": 0, "maximum": MOST} for item in items},
-        "required": list(items),
-        "additionalProperties": False,
-    }
-    return {KEEP: counts}
+    counts = object_schema({item: {"type": "integer", "minimum": 0, "maximum": MOST} for item in items})
+    return {KEEP: {**counts, "type": ["object", "null"]}}
 
 
 def split_in(

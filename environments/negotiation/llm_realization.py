@@ -15,7 +15,7 @@ from apportion.environments.negotiation.observation import SELECT, PrivateInform
 from apportion.environments.negotiation.realization import sentence
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
@@ -24,12 +24,7 @@ WORDED = "~"
 """Behind a script's name: ``conceding~`` and ``conceding~@MODEL`` are worded."""
 WORDING = "wording"
 """The prompt's name."""
-_SCHEMA = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}},
-    "required": ["text"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema({"text": {"type": "string"}})
 PROMPTS = PromptKind(
     folder=Path(__file__).parent / "wordings",
     entry_points="apportion.negotiation_wordings",
@@ -103,8 +98,7 @@ def read_words(reply: ChatReply, act: Action, counts: Counts) -> str:
 
     Raises ReplyMistakeError: The reply cannot be used, or its words do something else than the act.
     """
-    check_finished(reply, "say less")
-    document = strict_json(reply.text)
+    document = reply_json(reply, "say less")
     if not isinstance(document, dict) or document.keys() != {"text"} or not isinstance(document["text"], str):
         raise ReplyMistakeError('the reply is not an object with "text"')
     text = document["text"].strip()

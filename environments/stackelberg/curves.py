@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.files.textfile import read_jsonl
 from apportion.environments.report_tables.chart import chart
 from apportion.environments.report_tables.table import AnnotatedCell, Cell, Figure, Table, Value, mean
 from apportion.environments.stackelberg.games import AGAINST, AVERAGE, NO_TEAMS, Variants, cells_against, columns_of
@@ -37,11 +37,7 @@ def read_nearness(path: Path) -> tuple[CosineSimilarity, ...]:
 
     Raises InputError: it cannot be read, is empty, or a line has something else, by number.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not to be read as similarities ({error})") from None
-    found = tuple(_nearness(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
+    found = tuple(_nearness(path, number, row) for number, row in read_jsonl(path, allow_empty=True))
     if not found:
         raise InputError(f"{path}: holds no similarity; write it with `apportion train refiner-eval`")
     return found
@@ -91,17 +87,16 @@ def _more(instances: tuple[CosineSimilarity, ...], epoch: int, sampling: Samplin
     return mean([session for session, _ in pairs], [value for _, value in pairs], sampling)
 
 
-def _nearness(path: Path, number: int, line: str) -> CosineSimilarity:
+def _nearness(path: Path, number: int, row: Mapping[str, Any]) -> CosineSimilarity:
     try:
-        row: Any = json.loads(line)
         epoch, session, turn, similarity = row["epoch"], row["session"], row["turn"], row["similarity"]
         whole = type(epoch) is int and type(turn) is int and min(epoch, turn) >= 0
         if not (whole and isinstance(session, str) and type(similarity) in (int, float) and math.isfinite(similarity)):
             raise ValueError("epoch and turn are whole numbers from 0, session is text, similarity a number")
         if not -1.000001 <= similarity <= 1.000001:
             raise ValueError(f"similarity = {similarity}; a cosine lies between -1 and 1")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: line {number}: no similarity of an instance ({error}): {line[:120]!r}") from None
+    except (ValueError, KeyError) as error:
+        raise InputError(f"{path}, line {number}: no similarity of an instance ({error}): {row!r:.120}") from None
     return CosineSimilarity(epoch, session, turn, float(similarity))
 
 

@@ -10,9 +10,9 @@ from apportion.environments.deduction.games import game_called
 from apportion.environments.negotiation.bargaining.scenario import BUYER, SELLER
 from apportion.environments.report_tables.table import Cell, Figure, Table, Value, mean, starred
 from apportion.environments.sotopia.reports.episode_scores import OVERALL, Seat, TaskId
-from apportion.environments.sotopia.reports.models import Scores, best_marked, models_only
-from apportion.environments.sotopia.reports.policies import most_met, only_partner
-from apportion.environments.sotopia.reports.raters import HARD, RatedEpisodes, titled
+from apportion.environments.sotopia.reports.models import models_only
+from apportion.environments.sotopia.reports.policies import NO_HARD, beside, column, most_met
+from apportion.environments.sotopia.reports.raters import RatedEpisodes, titled
 from apportion.environments.stackelberg import paper_rows
 from apportion.environments.tournament.results import Result
 from apportion.environments.tournament.team_games.matches import Matches
@@ -247,7 +247,6 @@ def _mean(bargains: Sequence[Result], dimension: str, factor: float, sampling: S
 
 
 DIMENSIONS = {"GOAL": "Goal", OVERALL: "Overall"}
-NO_HARD = Missing("no file of hard tasks was given", HARD)
 
 
 def table_3(
@@ -272,11 +271,8 @@ def table_3(
             if tasks == "hard tasks" and chosen is None:
                 cells.append([NO_HARD] * len(found))
                 continue
-            scores = {
-                agent: Scores.of(_beside(seats, partner, chosen), dimension, rated.judged)
-                for agent, seats in found.items()
-            }
-            cells.append(best_marked(scores, sampling))
+            parts = {agent: _of_tasks(beside(seats, partner), chosen) for agent, seats in found.items()}
+            cells.append(column(parts, dimension, rated, sampling))
     met = () if rated is None or partner is None else tuple(found)
     rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(met))
     rows += paper_rows.TABLE_3.missing(met, len(columns))
@@ -290,5 +286,5 @@ def table_3(
     return Table("table_3", title, ("Method", *columns), rows, notes)
 
 
-def _beside(seats: Sequence[Seat], partner: str, tasks: Collection[TaskId] | None) -> list[Seat]:
-    return [seat for seat in seats if only_partner(seat) == partner and (tasks is None or seat.task in tasks)]
+def _of_tasks(seats: Sequence[Seat], tasks: Collection[TaskId] | None) -> list[Seat]:
+    return [seat for seat in seats if tasks is None or seat.task in tasks]

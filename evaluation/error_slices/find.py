@@ -59,7 +59,7 @@ def find_slices(turns: TargetTurns, method: str, settings: SliceSettings | None 
     elif not turns.differ:
         reason = f"{method} pays all turns of a conversation the same, so that no kind of turn can stand out"
     if reason is not None:
-        return ErrorSlices(method, settings, (counts[0], counts[1]), sizes, 0, 0, (), reason)
+        return ErrorSlices(method, settings, (counts[0], counts[1]), sizes, 0, 0, reason)
     search = _searched(turns, half, settings)
     proposals = _proposed(search, turns, half, settings)
     held = [contrasts(second.only(one.beside[~half]), one.mask[~half & one.beside, None]) for one in proposals]
@@ -70,9 +70,8 @@ def find_slices(turns: TargetTurns, method: str, settings: SliceSettings | None 
         if agrees and of.effective[0] >= settings.fewest_sessions and p < settings.alpha:
             kinds.append(described(proposal, turns, ~half, of.sums[:, 0], p, settings))
     kinds.sort(key=lambda kind: (kind.difference.value, kind.name))
-    return ErrorSlices(
-        method, settings, (counts[0], counts[1]), sizes, search.masks.shape[1], len(proposals), tuple(kinds)
-    )
+    tried, candidates = search.masks.shape[1], len(proposals)
+    return ErrorSlices(method, settings, (counts[0], counts[1]), sizes, tried, candidates, kinds=tuple(kinds))
 
 
 def _searched(turns: TargetTurns, half: Mask, settings: SliceSettings) -> _Search:

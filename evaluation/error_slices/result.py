@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from apportion.evaluation.error_slices.turns import TurnId
@@ -41,9 +42,18 @@ class SliceSettings:
 class Example:
     """A turn of a kind: where it is, what was said, what it was worth."""
 
-    id: TurnId
+    session_id: str
+    rater: str
+    target: str
+    name: str
+    turn: int
     text: str
     reward: float
+
+    @property
+    def id(self) -> TurnId:
+        """Where it is."""
+        return TurnId((self.session_id, self.rater, self.target, self.name), self.turn)
 
 
 @dataclass(frozen=True)
@@ -82,34 +92,6 @@ class Slice:
     mostly: tuple[str, ...]
     examples: tuple[Example, ...]
 
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Slice:
-        """What `to_json` gave."""
-        examples = [
-            Example(TurnId((one["session_id"], one["rater"], one["target"], one["name"]), one["turn"]), one["text"],
-                    one["reward"])
-            for one in plain["examples"]
-        ]  # fmt: skip
-        estimates = {
-            name: plain[name] and IntervalEstimate(**plain[name]) for name in ("difference", "sessions", "score")
-        }
-        return cls(**{**plain, **estimates, "mostly": tuple(plain["mostly"]), "examples": tuple(examples)})
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        plain = asdict(self)
-        plain["mostly"] = list(self.mostly)
-        plain["examples"] = [
-            {
-                **dict(zip(("session_id", "rater", "target", "name"), example.id.episode, strict=True)),
-                "turn": example.id.turn,
-                "text": example.text,
-                "reward": example.reward,
-            }
-            for example in self.examples
-        ]
-        return plain
-
 
 @dataclass(frozen=True)
 class ErrorSlices:
@@ -119,8 +101,8 @@ class ErrorSlices:
     - ``sessions``: of the half that was searched, and of the other.
     - ``turns``: the same of turns.
     - ``tried``, ``candidates``: how many kinds the first half was asked about, and how many went into the other.
-    - ``kinds``: those that held, by their difference, the lowest first.
     - ``reason``: why nothing could be looked for.
+    - ``kinds``: those that held, by their difference, the lowest first.
     """
 
     method: str
@@ -129,8 +111,8 @@ class ErrorSlices:
     turns: tuple[int, int]
     tried: int
     candidates: int
-    kinds: tuple[Slice, ...]
     reason: str | None = None
+    kinds: tuple[Slice, ...] = ()
 
     @property
     def dear(self) -> tuple[Slice, ...]:
@@ -139,24 +121,21 @@ class ErrorSlices:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> ErrorSlices:
-        """What `to_json` gave."""
-        kinds = tuple(Slice.from_json(kind) for kind in plain["kinds"])
-        settings, (sessions, turns) = SliceSettings(**plain["settings"]), (plain["sessions"], plain["turns"])
-        tried, candidates, reason = plain["tried"], plain["candidates"], plain["reason"]
-        return cls(plain["method"], settings, tuple(sessions), tuple(turns), tried, candidates, kinds, reason)
+        """What `to_json` gave; raises pydantic's ValidationError on anything else."""
+        slices: ErrorSlices = _adapter().validate_python(plain)
+        return slices
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as they are kept beside a run."""
-        return {
-            "method": self.method,
-            "settings": asdict(self.settings),
-            "sessions": list(self.sessions),
-            "turns": list(self.turns),
-            "tried": self.tried,
-            "candidates": self.candidates,
-            "reason": self.reason,
-            "kinds": [kind.to_json() for kind in self.kinds],
-        }
+        plain: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        return plain
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ErrorSlices)
 
 
 HEADER = (
@@ -248,6 +227,6 @@ def _examples(kind: Slice) -> str:
     told = told_by(kind)
     lines = [f"## {escaped(kind.name[:LONGEST])}", *([f"\n{escaped(told)}."] if told else []), ""]
     for example in kind.examples:
-        where = escaped(f"{example.id.episode[0]}, turn {example.id.turn}")
+        where = escaped(f"{example.session_id}, turn {example.turn}")
         lines.append(f"- {where} ({fixed(example.reward, 3, sign=True)}): {escaped(example.text[:LONGEST])}")
     return "\n".join(lines)

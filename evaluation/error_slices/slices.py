@@ -127,7 +127,9 @@ def _examples(proposal: Proposal, turns: TargetTurns, here: Mask, wanted: int) -
         if int(turns.sessions[i]) in seen or text in seen:
             continue
         seen |= {int(turns.sessions[i]), text}
-        chosen.append(Example(turns.ids[i], turns.texts[i], float(turns.rewards[i])))
+        session_id, rater, target, name = turns.ids[i].episode
+        reward = float(turns.rewards[i])
+        chosen.append(Example(session_id, rater, target, name, turns.ids[i].turn, turns.texts[i], reward))
         if len(chosen) == wanted:
             break
     return tuple(chosen)

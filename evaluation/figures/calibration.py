@@ -59,7 +59,7 @@ def _line(
     middle = float(held.scores.mean())
     given, predictions = np.broadcast_to(held.scores - middle, predicted.shape), predicted - means
     parts = [np.ones_like(predictions), predictions, given, predictions * predictions, predictions * given, means]
-    sums = np.stack([_by_session(held, part) for part in parts], axis=-1)
+    sums = np.stack([held.episodes_by_session(part) for part in parts], axis=-1)
 
     def intercept(totals: Floats) -> Floats:
         centre: Floats = _mean(totals, 1) + _mean(totals, 5)
@@ -75,7 +75,7 @@ def _error(held: TestSet, predicted: Floats, settings: EvaluationSettings) -> Bo
     for row in predicted:
         inside = bins(row, wanted)[:, None] == np.arange(wanted)  # (E, bins)
         gaps = np.where(inside, (held.scores - row)[:, None], 0.0)
-        rows.append(_by_session(held, np.vstack([np.ones(len(row)), gaps.T])).T)
+        rows.append(held.episodes_by_session(np.vstack([np.ones(len(row)), gaps.T])).T)
     return resample(np.stack(rows), lambda totals: np.abs(totals[..., 1:]).sum(axis=-1) / totals[..., 0], settings)
 
 
@@ -89,12 +89,6 @@ def bins(predicted: Floats, wanted: int) -> NDArray[np.int64]:
 
 def _constant(predicted: Floats) -> bool:
     return bool(np.ptp(predicted) <= CONSTANT * max(1.0, float(np.abs(predicted).max())))
-
-
-def _by_session(held: TestSet, per_episode: Floats) -> Floats:
-    """Sums over each session's episodes [shape=(K, E) -> (K, S)]."""
-    sessions = len(held.session_ids)
-    return np.stack([np.bincount(held.session_of_episode, row, minlength=sessions) for row in per_episode])
 
 
 def _mean(sums: Floats, column: int) -> Floats:

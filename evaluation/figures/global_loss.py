@@ -31,10 +31,8 @@ def global_loss(held: TestSet, values: Floats, offset: float, settings: Evaluati
 
 def episode_sums(held: TestSet, per_episode: Floats) -> Floats:
     """Total and count of a figure of episodes, by session [shape=(K, E) -> (K, S, 2)]."""
-    sessions = len(held.session_ids)
-    total = np.stack([np.bincount(held.session_of_episode, row, minlength=sessions) for row in per_episode])
-    count = np.bincount(held.session_of_episode, minlength=sessions).astype(np.float64)
-    return np.stack([total, np.broadcast_to(count, total.shape)], axis=-1)
+    parts = (per_episode, np.ones_like(per_episode))
+    return np.stack([held.episodes_by_session(part) for part in parts], axis=-1)
 
 
 UNIT_TOLERANCE = 1e-6

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import pyarrow as pa
 
 from apportion.corpus.annotators import computed_labels
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Estimate, paired_difference
 from apportion.evaluation.evaluation import ComputedAgreement, MethodAgreement, PairedDifference
 from apportion.evaluation.inputs import Evidence
 from apportion.evaluation.methods import baselines
@@ -75,19 +73,8 @@ def _rows(bench: MethodComparison, *, alone: bool = False) -> dict[str, Figures]
 
 
 def _estimates(bench: MethodComparison, rows: Mapping[str, Figures]) -> tuple[MethodAgreement, ...]:
-    return tuple(
-        MethodAgreement(method, bench.figure(figures["spearman"]), bench.figure(figures["auc"]))
-        for method, figures in rows.items()
-    )
+    return tuple(bench.agrees(method, figures) for method, figures in rows.items())
 
 
 def _compared(bench: MethodComparison, among: str, rows: Mapping[str, Figures]) -> list[PairedDifference]:
-    differences = []
-    for figure, called in FIGURES.items():
-        for method, against in combinations(sorted(rows), 2):
-            left, right = rows[method][figure], rows[against][figure]
-            if isinstance(left, BootstrapResult) and isinstance(right, BootstrapResult):
-                difference = bench.figure(paired_difference(left, right))
-                if isinstance(difference, Estimate):
-                    differences.append(PairedDifference(among, called, method, against, difference))
-    return differences
+    return [one for figure, called in FIGURES.items() for one in bench.differences(among, rows, figure, called)]

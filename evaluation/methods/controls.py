@@ -90,8 +90,7 @@ class Controls:
     def _agreement(self, name: str, values: Floats | Missing) -> MethodAgreement:
         if isinstance(values, Missing):
             return MethodAgreement(name, values, values)
-        found = self.bench.agreement(values)
-        return MethodAgreement(name, self.bench.figure(found["spearman"]), self.bench.figure(found["auc"]))
+        return self.bench.agrees(name, self.bench.agreement(values))
 
     def _of(self, method: str, values: Floats) -> BesideControls | None:
         """The agreement of ``values`` [shape=(K, N)] beside the controls; None where it cannot be had."""

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from apportion.corpus.session import EpisodeKey
-from apportion.evaluation.confidence_intervals.bootstrap import BootstrapResult, Figure, Missing, estimate
-from apportion.evaluation.evaluation import FaceCounts, OneAnnotator
+from apportion.evaluation.confidence_intervals.bootstrap import (
+    BootstrapResult,
+    Estimate,
+    Figure,
+    Missing,
+    difference,
+    estimate,
+)
+from apportion.evaluation.evaluation import FaceCounts, MethodAgreement, OneAnnotator, PairedDifference
 from apportion.evaluation.figures import agreement
 from apportion.evaluation.figures.agreement import AgreementCounts
 from apportion.evaluation.figures.calibration import Calibration, calibration
@@ -123,6 +131,10 @@ class MethodComparison:
             "auc": agreement.pooled_auc(held, values, labels, settings),
         }
 
+    def agrees(self, method: str, figures: Figures) -> MethodAgreement:
+        """The same figures, summarised, of one method."""
+        return MethodAgreement(method, self.figure(figures["spearman"]), self.figure(figures["auc"]))
+
     def face_counts(self) -> FaceCounts | Missing:
         """What tells a happy face, and how many turns lie on either side."""
         faces = self.faces
@@ -153,6 +165,17 @@ class MethodComparison:
             return self.labels
         few = self.faces.too_few
         return few or self.figure(people_difference(self.aligned.held, self.labels, self.faces, self.settings))
+
+    def differences(
+        self, among: str, methods: Mapping[str, Figures], figure: str, called: str = ""
+    ) -> list[PairedDifference]:
+        """Paired differences of every two ``methods`` in a figure that both have; ``called``: its name beside them."""
+        found = []
+        for method, against in combinations(sorted(methods), 2):
+            paired = self.figure(difference(methods[method][figure], methods[against][figure]))
+            if isinstance(paired, Estimate):
+                found.append(PairedDifference(among, called or figure, method, against, paired))
+        return found
 
     def figure(self, sampled: BootstrapResult | Missing) -> Figure:
         """The figure with its interval."""

@@ -91,6 +91,11 @@ class TestSet:
         sessions = len(self.session_ids)
         return np.stack([np.bincount(self.session_of_turn, row, minlength=sessions) for row in values])
 
+    def episodes_by_session(self, per_episode: Floats) -> Floats:
+        """Sums over each session's episodes [shape=(K, E) -> (K, S)]."""
+        sessions = len(self.session_ids)
+        return np.stack([np.bincount(self.session_of_episode, row, minlength=sessions) for row in per_episode])
+
     def select(self, keep: Bools) -> tuple[TestSet, Bools]:
         """The episodes where ``keep`` [shape=(E,)], and which of the N turns are theirs [shape=(N,)]."""
         episodes = tuple(episode for episode, kept in zip(self.episodes, keep, strict=True) if kept)

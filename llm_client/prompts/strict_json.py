@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from apportion.foundation.safe_text import whole_text
@@ -110,6 +111,12 @@ def strict_json(text: str) -> Any:
         raise ReplyMistakeError(f"the reply holds a number that cannot be used: {error}") from None
 
 
+def reply_json(reply: ChatReply, advice: str) -> Any:
+    """The one JSON value that a reply is; raises as `check_finished`, which takes the ``advice``, and `strict_json`."""
+    check_finished(reply, advice)
+    return strict_json(reply.text)
+
+
 def _unfenced(text: str) -> str:
     """``text`` without one code fence around the whole."""
     if not (text.startswith("```") and text.endswith("```") and len(text) > 6):
@@ -138,6 +145,16 @@ def short_json(value: Any) -> str:
     except RecursionError:  # What could just be read may be too deep to be written.
         return "something nested too deeply"
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has these properties, in this order, and nothing else."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _no_number(constant: str) -> float:

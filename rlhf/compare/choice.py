@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from apportion.foundation.files import at_home
 from apportion.foundation.progress import Progress
 from apportion.foundation.settings import problems
 from apportion.foundation.truncate import counted
+from apportion.llm_client.model_spec import Called
 from apportion.reward_model.checkpoint import check_checkpoint
 from apportion.reward_model.corpus_scores import choose_episodes
 from apportion.rlhf.compare.best_of_n import divergence
@@ -37,8 +38,6 @@ from apportion.rlhf.training.rng_state import quiet_transformers
 ALL = "all"
 """In place of a split: every session."""
 SPLITS_FILE, REWARD_MODELS = "splits.parquet", "reward_models"
-Called = Callable[[str], str]
-"""What a caller calls a parameter, for errors: a command says by which option it is given."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,12 @@ from typing import Any
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
 from apportion.foundation.safe_text import whole_text
+from apportion.llm_client.many_requests import ask_each
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
-from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.session import Complete, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.compare.pairs import AnonymizedPair, Pair
 from apportion.rlhf.compare.responses import messages_of, speaker_of
@@ -31,12 +31,7 @@ PROMPTS = PromptKind(
     form="A judge's prompt is [system] and [user] with the conversation and two responses",
 )
 ANSWERS = ("first", "second", "tie")
-REPLY_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "better": {"type": "string", "enum": list(ANSWERS)}},
-    "required": ["reason", "better"],
-    "additionalProperties": False,
-}
+REPLY_SCHEMA = object_schema({"reason": {"type": "string"}, "better": {"type": "string", "enum": list(ANSWERS)}})
 ATTEMPTS = 3
 """Times a judge is asked, its mistake shown to it, before a pair is given up."""
 LONGEST_REASON = 500
@@ -133,24 +128,16 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
 
     A response wins where both orders name it; everything else is a tie.
     """
-    outcomes: dict[int, Verdict | str] = {}
-    pool = ThreadPoolExecutor(settings.concurrency)
-    work = {pool.submit(_verdict, pair, settings, complete): i for i, pair in enumerate(pairs)}
-    try:
-        for done in as_completed(work):
-            try:
-                outcomes[work[done]] = done.result()
-            except UnitError as error:
-                outcomes[work[done]] = str(error)
-            progress(len(outcomes), len(pairs), pairs[work[done]].place)
-    finally:
-        # Not waited for: whoever is stopped here closes the client, which ends what is under way.
-        pool.shutdown(wait=False, cancel_futures=True)
+    outcomes = ask_each(
+        lambda pair: _verdict(pair, settings, complete),
+        pairs,
+        settings.concurrency,
+        lambda done, pair: progress(done, len(pairs), pair.place),
+    )
     judged = JudgeResult()
-    for number, pair in enumerate(pairs):
-        outcome = outcomes[number]
-        if isinstance(outcome, str):
-            judged.failed.append((pair, outcome))
+    for pair, outcome in zip(pairs, outcomes, strict=True):
+        if isinstance(outcome, UnitError):
+            judged.failed.append((pair, str(outcome)))
         else:
             judged.verdicts.append(outcome)
     return judged
@@ -158,8 +145,7 @@ def judge(pairs: Sequence[Pair], settings: LLMSettings, complete: Complete, prog
 
 def read_reply(reply: ChatReply) -> tuple[str, str]:
     """(which is better, why) of a judge's reply."""
-    check_finished(reply, "give a shorter reason")
-    document = strict_json(reply.text)
+    document = reply_json(reply, "give a shorter reason")
     if not isinstance(document, dict) or document.get("better") not in ANSWERS:
         raise ReplyMistakeError('the reply is not an object whose "better" is "first", "second" or "tie"')
     reason = document.get("reason")
@@ -169,20 +155,10 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
 def _verdict(pair: Pair, settings: LLMSettings, complete: Complete) -> Verdict:
     if pair.same:
         return Verdict(pair, TIE)
-    replies = [_ask(request, complete) for request in requests_for(pair, settings)]
+    replies = [ask_until_usable(complete, request, read_reply, ATTEMPTS) for request in requests_for(pair, settings)]
     answers = tuple(answer for answer, _ in replies)
     outcome = WIN if answers == ("first", "second") else LOSS if answers == ("second", "first") else TIE
     return Verdict(pair, outcome, answers, tuple(reason for _, reason in replies))
-
-
-def _ask(request: ChatRequest, complete: Complete) -> tuple[str, str]:
-    try:
-        return ask_until_usable(complete, request, read_reply, ATTEMPTS)
-    except NoUsableReplyError as error:
-        raise UnitError(
-            f"{request.subject}: no usable reply of {request.model!r} in {ATTEMPTS} attempts. Last mistake: "
-            f"{error.replies[-1].mistake}. Use another model."
-        ) from None
 
 
 def _messages(context: str, first: str, second: str) -> tuple[ChatMessage, ...]:

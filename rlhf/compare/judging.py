@@ -13,13 +13,9 @@ from apportion.corpus.schema import KEY, RESPONSES
 from apportion.evaluation.settings import EvaluationSettings
 from apportion.foundation.errors import InputError
 from apportion.foundation.progress import Progress
-from apportion.llm_client.cache.recorded import kept_replies, read_header
-from apportion.llm_client.cost.estimate import estimate
-from apportion.llm_client.cost.prices import find_price
-from apportion.llm_client.errors import prefixed
+from apportion.llm_client.cache.recorded import read_header
+from apportion.llm_client.many_requests import PlannedRequests
 from apportion.llm_client.model_spec import Called, ModelSpec
-from apportion.llm_client.preview import Preview
-from apportion.llm_client.request import ChatRequest
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.compare.blind import unblinded
 from apportion.rlhf.compare.judge import TOKENS_A_REPLY, JudgeResult, judge, requests_for, verdict_rows
@@ -94,29 +90,11 @@ class LanguageModelJudge:
             progress(0, len(self.pairs), "")
             return judge(self.shown, self.llm, asker.complete, progress).under_real_names(self.pairs)
 
-    def preview(self, count: int) -> Preview:
-        """The first ``count`` requests that would be sent.
-
-        Raises InputError: A file of replies cannot be read.
-        """
-        with prefixed(self.called("model")), kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
-            left = [request for request in self._requests() if kept(request) is None]
-        consent = f"{self.called('allow_host')} {self.llm.consent_host or self.llm.host}"
-        return Preview(self.llm, tuple(left[:count]), len(left), consent, asked_for=self.called("preview"))
-
-    def estimate(self) -> str:
-        """How many requests there are, how many of them are answered, and what the others would cost.
-
-        Raises InputError: A price table or a file of replies cannot be read.
-        """
-        asked = [(request, TOKENS_A_REPLY) for request in self._requests()]
-        with prefixed(self.called("model")):
-            price = find_price(self.llm.model, self.settings.prices)
-            with kept_replies(self.llm, self.cache, self.settings.recorded) as kept:
-                return estimate(self.llm.model, asked, kept, price).text()
-
-    def _requests(self) -> list[ChatRequest]:
-        return [request for pair in self.shown for request in requests_for(pair, self.llm)]
+    def planned(self) -> PlannedRequests:
+        """What would be sent."""
+        requests = [request for pair in self.shown for request in requests_for(pair, self.llm)]
+        asked = [(request, TOKENS_A_REPLY) for request in requests]
+        return PlannedRequests(self.llm, self.settings, self.cache, asked, self.called)
 
 
 class Judging:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,15 +64,18 @@ def write_rows(table: pa.Table, path: Path, schema: TableSchema) -> None:
     if path.suffix != ".csv":
         write_table(table, path, schema)
         return
+    rows = (row.values() for row in sort_rows(table, schema).to_pylist())
+    path.write_text(csv_text(schema.arrow.names, rows), encoding="utf-8", newline="")
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A CSV file as text; no cell is run by a spreadsheet."""
     text = io.StringIO()
     # With these line ends the module quotes both of their characters where a cell holds one.
-    writer = csv.DictWriter(text, schema.arrow.names, lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(
-        {name: inert(value) if isinstance(value, str) else value for name, value in row.items()}
-        for row in sort_rows(table, schema).to_pylist()
-    )
-    path.write_text(text.getvalue(), encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(header)
+    writer.writerows([inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue()
 
 
 def read_rows(path: Path, schema: TableSchema) -> pa.Table:

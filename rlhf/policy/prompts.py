@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.files.textfile import read_jsonl
 from apportion.corpus.session import Episode, Session, Turn
 from apportion.corpus.targets import unrated_episode
 from apportion.foundation.errors import InputError
@@ -47,24 +47,7 @@ def read_prompts(path: Path) -> tuple[Episode, ...]:
     Raises InputError: the file cannot be read, a line is no JSON object, or a prompt cannot be used
     (`prompt_episodes`).
     """
-    try:
-        # Not splitlines(): a prompt may hold U+2028 and the like unescaped.
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, ValueError) as error:
-        cause = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read ({cause}). Name a JSON Lines file of prompts, in UTF-8.") from None
-    rows = (_row(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
-    return prompt_episodes(rows, str(path))
-
-
-def _row(path: Path, number: int, line: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}, line {number}: not JSON ({error}); {FORM}, one a line.") from None
-    if not isinstance(row, dict):
-        raise InputError(f"{path}, line {number}: {str(row)[:80]!r} is no JSON object; {FORM}.")
-    return row
+    return prompt_episodes((row for _, row in read_jsonl(path, allow_empty=True)), str(path))
 
 
 def _id(row: Mapping[str, Any], number: int, where: str) -> str:

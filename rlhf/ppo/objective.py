@@ -43,9 +43,7 @@ def token_rewards(
 class KLControl:
     """The weight of the divergence in the reward, fixed or steered towards a target divergence.
 
-    References
-    ----------
-    Ziegler et al., 2019, "Fine-tuning language models from human preferences", section 2.2.
+    Source: Ziegler et al., 2019, "Fine-tuning language models from human preferences", section 2.2.
     """
 
     def __init__(self, settings: AlignSettings, coefficient: float | None = None) -> None:
@@ -73,9 +71,7 @@ def estimate_advantages(
     one-step (0) and whole-reply (1) estimates. Returns ``advantages``, ``returns`` [shape=(B, L)], float: zero outside
     the mask.
 
-    References
-    ----------
-    Schulman et al., 2016, "High-dimensional continuous control using generalized advantage estimation", Eq. 16.
+    Source: Schulman et al., 2016, "High-dimensional continuous control using generalized advantage estimation", Eq. 16.
     """
     # The policy's tokens first, in their order: one row of steps without gaps.
     order = torch.argsort((~mask).to(torch.uint8), dim=1, stable=True)
@@ -117,9 +113,7 @@ def policy_loss(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor
     ``advantages`` [shape=(B, L)], float: what each token gained. ``mask`` [shape=(B, L)], bool: true for the tokens of
     a reply. ``clip``: range around 1 outside of which a ratio gains nothing more.
 
-    References
-    ----------
-    Schulman et al., 2017, "Proximal policy optimization algorithms", Eq. 7.
+    Source: Schulman et al., 2017, "Proximal policy optimization algorithms", Eq. 7.
     """
     ratio = torch.exp(logp - old_logp)
     free = -advantages * ratio
@@ -149,9 +143,7 @@ def ppo_loss(
 ) -> PPOLoss:
     """The clipped surrogate and the clipped value loss of one minibatch; all tensors have shape (B, L).
 
-    References
-    ----------
-    Schulman et al., 2017, Eq. 9, without the entropy term.
+    Source: Schulman et al., 2017, Eq. 9, without the entropy term.
     """
     policy, fraction = policy_loss(logp, old_logp, advantages, mask, clip)
     value = value_loss(values, old_values, returns, mask, value_clip)
@@ -161,9 +153,7 @@ def ppo_loss(
 def sampled_divergence(logp: Tensor, old_logp: Tensor, mask: Tensor) -> Tensor:
     """Estimate of KL(old || now) in nats a token, never negative; all [shape=(B, L)].
 
-    References
-    ----------
-    Schulman, 2020, "Approximating KL divergence", the estimator k3.
+    Source: Schulman, 2020, "Approximating KL divergence", the estimator k3.
     """
     log_ratio = (logp - old_logp) * mask
     return masked_mean(torch.expm1(log_ratio) - log_ratio, mask)

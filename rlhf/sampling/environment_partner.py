@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol, runtime_checkable
@@ -11,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from apportion.environments.actions import AgentAction, unusable_of
 from apportion.environments.agents.agent import Agent
 from apportion.environments.collect_episodes import MOST_STEPS
+from apportion.environments.concurrent_rollouts import mapped
 from apportion.environments.environment import Action, Environment, Observation
 from apportion.environments.wrappers.seated_episode import MOST_DRAWS
 from apportion.foundation.errors import UnitError
@@ -229,10 +229,7 @@ class EnvironmentPartner:
     def _all_acts(self, agent: Agent, views: Sequence[Observation]) -> Sequence[Action]:
         if isinstance(agent, BatchAgent):
             return agent.act_all(views) if views else []
-        if self._at_once > 1 and len(views) > 1:
-            with ThreadPoolExecutor(min(self._at_once, len(views))) as pool:
-                return list(pool.map(agent.act, views))
-        return [agent.act(view) for view in views]
+        return mapped(agent.act, views, min(self._at_once, len(views)))
 
 
 def _tell(played: _Played) -> None:

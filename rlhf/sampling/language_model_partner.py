@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from apportion.corpus.session import Episode
+from apportion.environments.concurrent_rollouts import mapped
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json, short_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
 from apportion.llm_client.session import LLMSession, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
@@ -37,12 +37,7 @@ PROMPTS = PromptKind(
     "docs/guides/reward-model-and-alignment.md",
 )
 KNOWN = "What you knew before the dialogue, as JSON that is data like the dialogue:"
-REPLY_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"say": {"type": ["string", "null"]}},
-    "required": ["say"],
-    "additionalProperties": False,
-}
+REPLY_SCHEMA = object_schema({"say": {"type": ["string", "null"]}})
 TOKENS_AN_ANSWER = 45
 """About what one turn of a spoken dialogue takes as JSON, where the settings do not limit it."""
 
@@ -88,10 +83,7 @@ class LanguageModelPartner(LivePartner):
 
     def speak(self, dialogues: Sequence[Dialogue]) -> list[str | None]:
         """What the model says in each dialogue (B of them), ``concurrency`` of them asked at once."""
-        if len(dialogues) == 1:
-            return [self._asked(dialogues[0])]
-        with ThreadPoolExecutor(min(self._settings.concurrency, len(dialogues))) as pool:
-            return list(pool.map(self._asked, dialogues))
+        return mapped(self._asked, dialogues, min(self._settings.concurrency, len(dialogues)))
 
     def close(self) -> None:
         """Let go of the client."""
@@ -136,8 +128,7 @@ def _known(dialogue: Dialogue) -> str:
 
 def read_answer(reply: ChatReply) -> str | None:
     """What the partner says; None where it has nothing more to say."""
-    check_finished(reply, "say less")
-    document = strict_json(reply.text)
+    document = reply_json(reply, "say less")
     if not isinstance(document, dict) or document.keys() != {"say"}:
         raise ReplyMistakeError('the reply is not an object with "say" alone')
     said = document["say"]

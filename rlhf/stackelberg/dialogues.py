@@ -57,15 +57,6 @@ def warmup_episodes(instances: Sequence[Instance], stages: Stages) -> tuple[Epis
     )
 
 
-def follower_episodes(instances: Sequence[Instance]) -> tuple[Episode, ...]:
-    """What followers read and said in the corpus: what a small Measurer is warmed up on."""
-    return tuple(
-        prompt_episode(one.name, speech_chat(one.after(one.said)), f"{OPEN}{one.answered}{CLOSE}")
-        for one in instances
-        if one.answered
-    )
-
-
 def utterance_of(reply: str, base: str, stages: Stages) -> str:
     """u_t: the words of a policy's reply (`apportion.rlhf.stackelberg.questions`)."""
     return refined_words(reply, base) if stages == "two" else spoken_words(reply)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from apportion.corpus.files.csvfile import BLANK, inert, number, original, read_head, read_table
+from apportion.corpus.files.csvfile import BLANK, number, original, read_head, read_table
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import write_atomically
+from apportion.rlhf.compare.responses import csv_text
 from apportion.study.all_answers import check_row
 from apportion.study.design.answers import value_from, values_of
 from apportion.study.design.folder import StudyFolder
@@ -77,16 +76,6 @@ def write_answers(study: StudyFolder, key: Key, rows: Iterable[AnswerRow], path:
     else:
         write_atomically(path, lambda place: pq.write_table(table, place, compression="zstd"))
     return int(table.num_rows)
-
-
-def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A CSV file as text; no cell is run by a spreadsheet."""
-    text = io.StringIO()
-    # With these line ends the module quotes both of their characters where a cell holds one.
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(header)
-    writer.writerows([inert(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return text.getvalue()
 
 
 def _lines(study: StudyFolder, policies: Any, row: AnswerRow) -> Iterator[dict[str, Any]]:

@@ -16,10 +16,10 @@ from typing import Any
 from apportion.corpus.files.csvfile import inert, original, read_table, whole
 from apportion.foundation.errors import InputError, UnitError
 from apportion.rlhf.compare.blind import LETTERS
+from apportion.rlhf.compare.responses import csv_text
 from apportion.study.design.criteria import Criterion
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.items import Item
-from apportion.study.import_export.answer_table import csv_text
 from apportion.study.import_export.external_answers import ExternalAnswers, annotator_from, in_utc, seconds_of
 from apportion.study.import_export.form import (
     REASON,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +12,10 @@ from pathlib import Path
 from apportion.foundation.errors import UnitError
 from apportion.foundation.files import write_atomically
 from apportion.foundation.progress import Progress, silent
-from apportion.llm_client.cache.recorded import kept_replies
-from apportion.llm_client.cost.estimate import CostEstimate, estimate
-from apportion.llm_client.cost.prices import find_price
-from apportion.llm_client.errors import prefixed
+from apportion.llm_client.many_requests import PlannedRequests, ask_each
 from apportion.llm_client.model_spec import Called, ModelSpec
-from apportion.llm_client.preview import Preview
-from apportion.llm_client.session import Complete
 from apportion.llm_client.settings import LLMSettings
-from apportion.study.design.answers import Value, values_of
+from apportion.study.design.answers import values_of
 from apportion.study.design.folder import StudyFolder
 from apportion.study.design.randomization import lettered
 from apportion.study.judge.question import Question
@@ -100,23 +94,11 @@ class JudgedStudy:
         return "\n".join([*lines, *(f"not answered: {cause}" for cause in self.failed)])
 
 
-def price(choice: JudgeChoice) -> CostEstimate:
-    """What a choice would take; replies that are kept count as answered. Asks nobody. Raises InputError: a setting, a
-    price table or a file of replies that cannot be used.
-    """
+def planned(choice: JudgeChoice) -> PlannedRequests:
+    """What would be sent. Raises InputError: a setting that cannot be used."""
     llm = choice.settings
     asked = [(question.request(llm), question.tokens) for question in choice.questions()]
-    with prefixed(choice.called("model")), kept_replies(llm, choice.cache, choice.chosen.recorded) as kept:
-        return estimate(llm.model, asked, kept, find_price(llm.model, choice.chosen.prices))
-
-
-def preview(choice: JudgeChoice, count: int) -> Preview:
-    """The first ``count`` requests that would be sent; raises as `price`."""
-    llm = choice.settings
-    with prefixed(choice.called("model")), kept_replies(llm, choice.cache, choice.chosen.recorded) as kept:
-        left = [request for question in choice.questions() if kept(request := question.request(llm)) is None]
-    consent = f"{choice.called('allow_host')} {llm.consent_host or llm.host}"
-    return Preview(llm, tuple(left[:count]), len(left), consent, choice.called("preview"))
+    return PlannedRequests(llm, choice.chosen, choice.cache, asked, choice.called)
 
 
 def judge_study(choice: JudgeChoice, progress: Progress = silent) -> JudgedStudy:
@@ -131,40 +113,25 @@ def judge_study(choice: JudgeChoice, progress: Progress = silent) -> JudgedStudy
     with choice.chosen.asker(choice.settings, choice.cache, choice.called, TOO_LONG) as asker:
         asker.check(looks_only=True)
         choice.out.parent.mkdir(mode=0o700, exist_ok=True)
-        answered, failed = _ask(questions, choice, asker.complete, progress)
+        progress(0, len(questions), "")
+        answered = ask_each(
+            lambda one: one.ask(choice.settings, asker.complete),
+            questions,
+            choice.chosen.concurrency,
+            lambda done, one: progress(done, len(questions), one.item.item),
+        )
     rows = tuple(
-        AnswerRow(_annotator(choice.name, question.order), question.item.item, *answered[number])
-        for number, question in enumerate(questions)
-        if number in answered
+        AnswerRow(_annotator(choice.name, question.order), question.item.item, *answer)
+        for question, answer in zip(questions, answered, strict=True)
+        if not isinstance(answer, UnitError)
     )
     write_atomically(choice.out, rows_text(rows))
-    return JudgedStudy(rows, tuple(failed), _moved(choice.study, rows))
+    failed = tuple(str(answer) for answer in answered if isinstance(answer, UnitError))
+    return JudgedStudy(rows, failed, _moved(choice.study, rows))
 
 
 def _annotator(name: str, order: int) -> str:
     return check_annotator_id(f"{PREFIX}{name}" + (f"{AGAIN}{order}" if order > 1 else ""))
-
-
-def _ask(
-    questions: Sequence[Question], choice: JudgeChoice, complete: Complete, progress: Progress
-) -> tuple[dict[int, tuple[dict[str, Value], str]], list[str]]:
-    answered: dict[int, tuple[dict[str, Value], str]] = {}
-    failed: dict[int, str] = {}
-    pool = ThreadPoolExecutor(choice.chosen.concurrency)
-    work = {pool.submit(one.ask, choice.settings, complete): number for number, one in enumerate(questions)}
-    progress(0, len(questions), "")
-    try:
-        for done in as_completed(work):
-            number = work[done]
-            try:
-                answered[number] = done.result()
-            except UnitError as error:
-                failed[number] = str(error)
-            progress(len(answered) + len(failed), len(questions), questions[number].item.item)
-    finally:
-        # Not waited for: whoever is stopped here closes the client, which ends what is under way.
-        pool.shutdown(wait=False, cancel_futures=True)
-    return answered, [failed[number] for number in sorted(failed)]
 
 
 def _moved(study: StudyFolder, rows: Sequence[AnswerRow]) -> dict[str, float | None]:

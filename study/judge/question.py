@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.errors import InputError
 from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json
 from apportion.llm_client.request import ChatReply, ChatRequest
-from apportion.llm_client.session import Complete, NoUsableReplyError, ask_until_usable
+from apportion.llm_client.session import Complete, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.rlhf.compare.responses import speaker_of
@@ -76,18 +76,11 @@ class Question:
 
     def ask(self, settings: LLMSettings, complete: Complete) -> tuple[dict[str, Value], str]:
         """The answers by criterion, and the reason. Raises UnitError: no reply could be used, or the server failed."""
-        try:
-            return ask_until_usable(complete, self.request(settings), self.read, ATTEMPTS)
-        except NoUsableReplyError as error:
-            raise UnitError(
-                f"item {self.item.item}, order {self.order}: no usable reply of {settings.model!r} in {ATTEMPTS} "
-                f"attempts. Last mistake: {error.replies[-1].mistake}. Use another model."
-            ) from None
+        return ask_until_usable(complete, self.request(settings), self.read, ATTEMPTS)
 
     def read(self, reply: ChatReply) -> tuple[dict[str, Value], str]:
         """What a reply says, under the responses' ids. Raises ReplyMistakeError: it cannot be used, and why."""
-        check_finished(reply, "give a shorter reason")
-        document = strict_json(reply.text)
+        document = reply_json(reply, "give a shorter reason")
         if not isinstance(document, dict) or not isinstance(document.get("answers"), dict):
             raise ReplyMistakeError('the reply is not an object with an object "answers"')
         given = {name: self._unlettered(value) for name, value in document["answers"].items()}
@@ -159,7 +152,7 @@ def _form(question: Question) -> str:
 def _schema(question: Question) -> dict[str, Any]:
     """The reply's JSON schema: every key is required and none else is allowed, as strict servers want it."""
     answers = {one.name: _answer_schema(one, question) for one in question.study.criteria.criteria}
-    return _object({"reason": {"type": "string"}, "answers": _object(answers)})
+    return object_schema({"reason": {"type": "string"}, "answers": object_schema(answers)})
 
 
 def _answer_schema(criterion: Criterion, question: Question) -> dict[str, Any]:
@@ -171,15 +164,6 @@ def _answer_schema(criterion: Criterion, question: Question) -> dict[str, Any]:
         case "pair":
             return {"type": "string", "enum": [*letters, TIE]}
         case "rating":
-            return _object(dict.fromkeys(letters, number))
+            return object_schema(dict.fromkeys(letters, number))
         case _:
-            return _object({str(place): number for place in question.item.positions})
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+            return object_schema({str(place): number for place in question.item.positions})

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
+from apportion.commands.shared.looks import LOOK_OPTIONS, looked_at
+from apportion.commands.shared.options import PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import check_place
 from apportion.commands.shared.progress import shown_progress
 
@@ -83,15 +85,8 @@ def instances_command(
         *([(BaseQuestions(llm), turns.instances)] if ask_base else []),
         (IntentQuestions(llm, k, "apart" if apart else "together"), asking.unnamed(turns.instances)),
     ]
-    if preview is not None:
-        shown = asking.preview(asked, preview, called)
-        click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
-        return 0
-    if dry_run:
-        priced = asking.price(asked, chosen, cache, called)
-        text = f"{turns}\n{priced.text()}\nnothing was sent (--dry-run)"
-        facts = {"turns": len(turns.instances), **priced.to_json()}
-        click.echo(json.dumps(facts, indent=1) if as_json else text)
+    planned = partial(asking.planned, asked, chosen, cache, called)
+    if looked_at(planned, preview, dry_run, as_json, whole=True, head=f"{turns}\n", turns=len(turns.instances)):
         return 0
     check_place(out, "--out", (".jsonl",), force)
     if intents is not None:

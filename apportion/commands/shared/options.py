@@ -125,13 +125,6 @@ def model_options(flag: str, texts: str, max_tokens: int, cache: str, *also: str
     )
 
 
-LOOK_OPTIONS = (
-    click.option("--preview", type=click.IntRange(1), metavar="N", help="Show the first N requests and stop."),
-    click.option("--dry-run", is_flag=True, help="Say how many requests there are and what they would cost, and stop."),
-)
-"""Options by which a person looks at what a language model would be asked."""
-
-
 def option_names() -> Callable[[str], str]:
     """How the command that runs calls a parameter: ``--max-new-tokens`` for ``max_new_tokens``; others as they are."""
     parameters = click.get_current_context().command.params

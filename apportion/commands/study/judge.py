@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
+from apportion.commands.shared.looks import LOOK_OPTIONS, looked_at
+from apportion.commands.shared.options import PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.progress import shown_progress
 
 
@@ -28,14 +30,7 @@ def judge_command(study: Path, as_json: bool, preview: int | None, dry_run: bool
     from apportion.study.judge import judging
 
     choice = judging.JudgeChoice(StudyFolder.open(study), ModelSpec(**model), option_names())
-    if preview is not None:
-        shown = judging.preview(choice, preview)
-        click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
-        return
-    if dry_run:
-        priced = judging.price(choice)
-        text = f"{priced.text()}\nnothing was sent (--dry-run)"
-        click.echo(json.dumps(priced.to_json(), indent=1) if as_json else text)
+    if looked_at(partial(judging.planned, choice), preview, dry_run, as_json):
         return
     with shown_progress("judge", "questions", as_json) as progress:
         judged = judging.judge_study(choice, progress)

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import (
-    CORPUS,
-    LOOK_OPTIONS,
-    PATH,
-    json_option,
-    model_options,
-    option_names,
-    with_options,
-)
+from apportion.commands.shared.looks import LOOK_OPTIONS
+from apportion.commands.shared.options import CORPUS, PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import beside
 from apportion.commands.shared.progress import shown_progress
 from apportion.commands.world.judge_people import PEOPLE_OPTIONS, PeopleOptions, by_people
@@ -83,11 +76,11 @@ def evaluate_command(
     choice = JudgingChoice(opened, names, calls, chosen, without, option_names())
     out = out or beside(corpus, "judged")
     if preview is not None:
-        shown = judging.preview(choice, out, preview)
+        shown = [one.preview(preview) for one in judging.planned(choice, out)]
         text = "\n\n".join(one.text() for one in shown)
         click.echo(json.dumps([one.to_json() for one in shown], indent=1, ensure_ascii=False) if as_json else text)
     elif dry_run:
-        prices = judging.price(choice, out)
+        prices = [one.price() for one in judging.planned(choice, out)]
         text = "\n".join([*(one.text() for one in prices), "nothing was sent (--dry-run)"])
         click.echo(json.dumps([one.to_json() for one in prices], indent=1) if as_json else text)
     else:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import LOOK_OPTIONS, json_option, model_options, option_names
+from apportion.commands.shared.looks import LOOK_OPTIONS
+from apportion.commands.shared.options import json_option, model_options, option_names
 from apportion.commands.shared.places import tell_corpus
 from apportion.commands.shared.progress import shown_progress
 from apportion.commands.world.task_sets.tasks import SOURCE_OPTIONS

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from apportion.commands.shared.options import CORPUS, PATH, json_option, option_names, with_options
-from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
+from apportion.commands.world.tables import RATED_OPTIONS, by_agent, hard_tasks_in, tell_tables, whole
 
 VARIANT_OPTIONS = (
     click.option(
@@ -71,34 +70,9 @@ def tables_stackelberg_command(
 def _variants(against: tuple[str, ...], **given: tuple[str, ...]) -> Any:
     from apportion.environments.stackelberg.games import Variants
 
-    numbers = {name: _pairs(name, given[name], _whole) for name in ("intents", "instances")}
-    names = {"rewards": _pairs("reward", given["rewards"], str), "models": _pairs("backend", given["models"], str)}
+    numbers = {name: by_agent(name, given[name], whole) for name in ("intents", "instances")}
+    names = {"rewards": by_agent("reward", given["rewards"], str), "models": by_agent("backend", given["models"], str)}
     return Variants(against, **names, **numbers)
-
-
-def _pairs(option: str, given: Iterable[str], of: Callable[[str], Any]) -> dict[str, Any]:
-    from apportion.foundation.errors import InputError
-
-    found: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.rpartition("=")
-        try:
-            if not (name and equals and value):
-                raise ValueError
-            made = of(value)
-        except ValueError:
-            what = "a whole number above 0" if of is _whole else "what it is"
-            raise InputError(f"--{option} {text!r}: give an agent and {what}, with = between") from None
-        if name in found:
-            raise InputError(f"--{option} {text!r}: {name!r} is there twice; give it once")
-        found[name] = made
-    return found
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise ValueError
-    return int(text)
 
 
 with_options((*VARIANT_OPTIONS, *RATED_OPTIONS), tables_stackelberg_command)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -83,6 +84,33 @@ def hard_tasks_in(path: Path) -> frozenset[TaskId]:
     if not space.exact or not space.tasks:
         raise InputError(f"--hard {path}: states no tasks. Write one with `apportion world tasks sotopia hard`.")
     return frozenset(TaskId.of(task) for task in space.tasks)
+
+
+def by_agent(option: str, given: Iterable[str], of: Callable[[str], Any]) -> dict[str, Any]:
+    """What ``AGENT=VALUE`` says, by agent; ``of`` makes a value. Raises InputError: it says none, or one twice."""
+    from apportion.foundation.errors import InputError
+
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            if not (name and equals and value):
+                raise ValueError
+            made = of(value)
+        except ValueError:
+            what = "a whole number above 0" if of is whole else "what it is"
+            raise InputError(f"--{option} {text!r}: give an agent and {what}, with = between") from None
+        if name in found:
+            raise InputError(f"--{option} {text!r}: {name!r} is there twice; give it once")
+        found[name] = made
+    return found
+
+
+def whole(text: str) -> int:
+    """A whole number above 0; ValueError where it is none."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ValueError
+    return int(text)
 
 
 with_options(RATED_OPTIONS, tables_sotopia_command)

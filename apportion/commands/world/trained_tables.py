@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from apportion.commands.shared.options import CORPUS, PATH, json_option, option_names, with_options
-from apportion.commands.world.tables import RATED_OPTIONS, hard_tasks_in, tell_tables
+from apportion.commands.world.tables import RATED_OPTIONS, by_agent, hard_tasks_in, tell_tables, whole
 
 
 @click.command("savoir")
@@ -44,18 +44,9 @@ def tables_savoir_command(
 
     chosen = ReportChoice(corpora, judge, (), humans, option_names())
     rated = read_rated(chosen) if corpora else RatedEpisodes.none()
-    compared = PolicyComparison(None if hard is None else hard_tasks_in(hard), partner, dict(map(_size, sizes)))
+    compared = PolicyComparison(None if hard is None else hard_tasks_in(hard), partner, by_agent("size", sizes, whole))
     made = trained_report(rated, compared, Sampling(bootstrap, seed))
     tell_tables(made, out, as_json)
-
-
-def _size(given: str) -> tuple[str, int]:
-    from apportion.foundation.errors import InputError
-
-    name, equals, number = given.rpartition("=")
-    if not (name and equals and number.isascii() and number.isdigit()):
-        raise InputError(f"--size {given!r}: give an agent and a whole number, as --size policy@a=2000")
-    return name, int(number)
 
 
 with_options(RATED_OPTIONS, tables_savoir_command)

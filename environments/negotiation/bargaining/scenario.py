@@ -7,14 +7,14 @@ budget, a seller wants more than a cost, and both know the list price. Products 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from apportion.corpus.files.textfile import read_jsonl
 from apportion.foundation.errors import InputError
-from apportion.foundation.files import check_path
 
 BUYER, SELLER = 0, 1
 """The seats."""
@@ -88,12 +88,7 @@ def read_bargains(path: Path) -> tuple[Bargain, ...]:
 
     Raises InputError: The file cannot be read, is empty, or a line is no bargain; named by its number.
     """
-    check_path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not to be read as bargains ({error})") from None
-    found = tuple(_bargain(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
+    found = tuple(_bargain(path, number, row) for number, row in read_jsonl(path, allow_empty=True))
     if not found:
         raise InputError(f"{path}: holds no bargain; a line is {json.dumps(dict.fromkeys(FIELDS, '…'))}")
     return found
@@ -104,14 +99,13 @@ def as_lines(bargains: Iterable[Bargain]) -> str:
     return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in bargains)
 
 
-def _bargain(path: Path, number: int, line: str) -> Bargain:
+def _bargain(path: Path, number: int, row: Mapping[str, Any]) -> Bargain:
     try:
-        row: Any = json.loads(line)
         thing, *prices = (row[name] for name in FIELDS)
         if not isinstance(thing, str) or any(type(price) is not int for price in prices):
             raise ValueError("thing is text, list_price, budget and cost are whole numbers")
         return Bargain(thing, *prices)
     except KeyError as error:
-        raise InputError(f"{path}: line {number}: no {error}; a bargain has {', '.join(FIELDS)}") from None
-    except (ValueError, TypeError, RecursionError, InputError) as error:
-        raise InputError(f"{path}: line {number}: no bargain ({error}): {line[:120]!r}") from None
+        raise InputError(f"{path}, line {number}: no {error}; a bargain has {', '.join(FIELDS)}") from None
+    except (ValueError, InputError) as error:
+        raise InputError(f"{path}, line {number}: no bargain ({error}): {row!r:.120}") from None

@@ -6,8 +6,6 @@ A question is known by what it asks, so that none is asked twice, whoever asks a
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from apportion.environments.negotiation.expert_queries.question import Question
 from apportion.foundation.errors import InputError, StoppedError, UnitError
-from apportion.foundation.files import canonical_json, locked
+from apportion.foundation.files import append_lines, canonical_json, locked, take_lines
 
 QUESTIONS, ANSWERS = "questions.jsonl", "answers.jsonl"
 Read = TypeVar("Read")
@@ -146,25 +144,12 @@ def _question(record: Mapping[str, Any]) -> Question:
 
 
 def _lines(path: Path, read: Callable[[Mapping[str, Any]], Read], mend: bool) -> list[tuple[Mapping[str, Any], Read]]:
-    """What the lines of a file hold; a last one that a kill has cut off is passed over, and taken off to ``mend``."""
-    data = path.read_bytes() if path.exists() else b""
-    whole = data[: data.rfind(b"\n") + 1]
-    if mend and len(whole) < len(data):
-        with path.open("rb+") as file:
-            file.truncate(len(whole))
-    found = []
-    for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
-        try:
-            record = json.loads(line)
-            found.append((record, read(record)))
-        except (UnitError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise InputError(f"{path}: line {number}: {error}: {line[:120]!r}. Correct or delete it") from None
+    """What the lines of a file hold; a last one that a kill has cut off is taken off to ``mend``."""
+    found: list[tuple[Mapping[str, Any], Read]] = []
+    take_lines(path, lambda record: found.append((record, read(record))), mend=mend)
     return found
 
 
 def _append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     if records:
-        with path.open("ab") as file:
-            file.write("".join(canonical_json(record) + "\n" for record in records).encode())
-            file.flush()
-            os.fsync(file.fileno())
+        append_lines(path, map(canonical_json, records))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from apportion.environments.negotiation.human_study.survey import HIGH, LOW, QUIZ, SURVEY
-from apportion.foundation.errors import InputError
-from apportion.foundation.files import canonical_json
+from apportion.foundation.files import append_lines, canonical_json, take_lines
 
 KEPT = "answers.jsonl"
 MOST_WORDS = 4_000
@@ -45,18 +42,8 @@ class ParticipantSession:
 
         Raises InputError: A line that is none, by number.
         """
-        path = folder / KEPT
-        data = path.read_bytes() if path.exists() else b""
-        whole = data[: data.rfind(b"\n") + 1]
-        if mend and len(whole) < len(data):
-            with path.open("rb+") as file:
-                file.truncate(len(whole))
         sitting = cls(folder, participant)
-        for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
-            try:
-                sitting._take(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise InputError(f"{path}: line {number}: {error}: {line[:120]!r}. Correct or delete it") from None
+        take_lines(folder / KEPT, sitting._take, mend=mend)
         return sitting
 
     def add(self, what: str, **said: Any) -> None:
@@ -64,10 +51,7 @@ class ParticipantSession:
         line = {"what": what, **said}
         self._take(line)
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / KEPT).open("ab") as file:
-            file.write(canonical_json(line).encode("utf-8", "replace") + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_lines(self.folder / KEPT, [canonical_json(line)])
 
     def _take(self, line: dict[str, Any]) -> None:
         match line["what"]:

@@ -48,13 +48,7 @@ class StudySettings(Settings):
 
     @cached_property
     def given_contexts(self) -> tuple[Context, ...]:
-        """Those of the file, none without one.
-
-        Raises
-        ------
-        InputError
-            The file cannot be read.
-        """
+        """Those of the file, none without one. Raises InputError: it cannot be read."""
         return () if self.contexts is None else read_contexts(self.contexts)
 
     @property
@@ -67,10 +61,7 @@ class StudySettings(Settings):
 def read_study(path: Path) -> StudySettings:
     """The study of a file; a path in it counts from its folder.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, is no TOML, or its values are not a study's.
+    Raises InputError: it cannot be read, is no TOML, or its values are not a study's.
     """
     try:
         values = tomllib.loads(read_text(path))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,17 +31,13 @@ from apportion.environments.sotopia.evaluation.rated_corpus import (
     place_rated,
 )
 from apportion.environments.sotopia.evaluation.scores import CharacterScores
-from apportion.foundation.errors import InputError
+from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import digest, file_digest
 from apportion.foundation.progress import Progress, silent
 from apportion.foundation.truncate import some
-from apportion.llm_client.cache.recorded import kept_replies
-from apportion.llm_client.cost.estimate import CostEstimate, estimate
-from apportion.llm_client.cost.prices import find_price
-from apportion.llm_client.errors import prefixed
+from apportion.llm_client.many_requests import PlannedRequests, ask_each
 from apportion.llm_client.model_spec import Called, ModelSpec
-from apportion.llm_client.preview import Preview
-from apportion.llm_client.session import Complete, LLMSession
+from apportion.llm_client.session import LLMSession
 
 TOO_LONG = "Use a model with a longer context."
 NOTE = "simulated, not recorded; a model's score of it is no person's"
@@ -170,19 +165,15 @@ def _askers(choice: JudgingChoice, out: Path) -> Iterator[Mapping[str, LLMSessio
 def _ask(
     questions: Sequence[Question], askers: Mapping[str, LLMSession], concurrency: int, progress: Progress
 ) -> list[CharacterScores]:
-    answered: dict[int, list[CharacterScores]] = {}
-    pool = ThreadPoolExecutor(concurrency)
-    completes: dict[str, Complete] = {model: asker.complete for model, asker in askers.items()}
-    work = {pool.submit(one.ask, completes[one.judge.settings.model]): i for i, one in enumerate(questions)}
     progress(0, len(questions), "")
-    try:
-        for done in as_completed(work):
-            answered[work[done]] = done.result()
-            progress(len(answered), len(questions), questions[work[done]].episode.session_id)
-    finally:
-        # Not waited for: whoever is stopped here closes the client, which ends what is under way.
-        pool.shutdown(wait=False, cancel_futures=True)
-    return [verdict for number in range(len(questions)) for verdict in answered[number]]
+    answered = ask_each(
+        lambda one: one.ask(askers[one.judge.settings.model].complete),
+        questions,
+        concurrency,
+        lambda done, one: progress(done, len(questions), one.episode.session_id),
+    )
+    # None has failed: what got no usable reply is scores that say why.
+    return [scores for given in answered if not isinstance(given, UnitError) for scores in given]
 
 
 def _unscored(verdicts: Sequence[CharacterScores]) -> list[SkippedSession]:
@@ -195,36 +186,21 @@ def _unscored(verdicts: Sequence[CharacterScores]) -> list[SkippedSession]:
     return unscored
 
 
-def price(choice: JudgingChoice, out: Path) -> list[CostEstimate]:
-    """By model, what a choice would take; replies that are kept in ``out`` count as answered. Asks nobody.
+def planned(choice: JudgingChoice, out: Path) -> list[PlannedRequests]:
+    """What would be sent, by model; replies that are kept in ``out`` count as answered.
 
-    Raises InputError as `JudgingChoice.models` and `episodes`; a price table or a file of replies that cannot be read.
+    Raises InputError as `JudgingChoice.models` and `episodes`.
     """
-    priced = []
-    for questions in _by_model(choice):
-        llm = questions[0].judge.settings
-        asked = [(question.request(), len(question.people) * TOKENS_A_PERSON) for question in questions]
-        cache = choice.chosen.cache_in(out)
-        with prefixed(choice.called("model")), kept_replies(llm, cache, choice.chosen.recorded) as kept:
-            priced.append(estimate(llm.model, asked, kept, find_price(llm.model, choice.chosen.prices)))
-    return priced
-
-
-def preview(choice: JudgingChoice, out: Path, count: int) -> list[Preview]:
-    """By model the first ``count`` requests that would be sent; raises as `price`."""
-    shown = []
-    for questions in _by_model(choice):
-        llm = questions[0].judge.settings
-        cache = choice.chosen.cache_in(out)
-        with prefixed(choice.called("model")), kept_replies(llm, cache, choice.chosen.recorded) as kept:
-            left = [request for question in questions if kept(request := question.request()) is None]
-        consent = f"{choice.called('allow_host')} {llm.consent_host or llm.host}"
-        shown.append(Preview(llm, tuple(left[:count]), len(left), consent, choice.called("preview")))
-    return shown
-
-
-def _by_model(choice: JudgingChoice) -> list[list[Question]]:
     by_model: dict[str, list[Question]] = {}
     for question in choice.questions():
         by_model.setdefault(question.judge.settings.model, []).append(question)
-    return list(by_model.values())
+    return [
+        PlannedRequests(
+            questions[0].judge.settings,
+            choice.chosen,
+            choice.chosen.cache_in(out),
+            [(question.request(), len(question.people) * TOKENS_A_PERSON) for question in questions],
+            choice.called,
+        )
+        for questions in by_model.values()
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from apportion.foundation.safe_text import whole_text
 from apportion.llm_client.model_spec import Called, ModelSpec
 from apportion.llm_client.prompt_style import StyledModel, style_and_model
 from apportion.llm_client.prompts.prompt_file import PromptKind
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json, short_json
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, InvalidReply, NoUsableReplyError, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
@@ -28,19 +28,14 @@ _MOST_TOLD = 3
 
 def reply_schema(labels: Sequence[str]) -> dict[str, Any]:
     """The form of a reply about the persons of these labels, as a JSON schema."""
-    dimensions = {dimension: _object(_dimension(dimension)) for dimension in DIMENSIONS}
-    return _object({label: _object(dimensions) for label in labels})
+    dimensions = {dimension: object_schema(_dimension(dimension)) for dimension in DIMENSIONS}
+    return object_schema({label: object_schema(dimensions) for label in labels})
 
 
 def _dimension(name: str) -> dict[str, Any]:
     low, high = RANGES[name]
     # Every number there is: servers that hold a model to a schema know this, and not all know bounds.
     return {"reasoning": {"type": "string"}, "score": {"type": "integer", "enum": [*range(int(low), int(high) + 1)]}}
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    required = list(properties)
-    return {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
 
 
 @dataclass
@@ -62,8 +57,7 @@ def read_answer(reply: ChatReply, labels: Sequence[str]) -> Answer:
 
     Raises ReplyMistakeError: it is cut off, declined, or no JSON object.
     """
-    check_finished(reply, "give shorter reasoning")
-    document = strict_json(reply.text)
+    document = reply_json(reply, "give shorter reasoning")
     if not isinstance(document, dict):
         raise ReplyMistakeError(f"the reply is not an object with {', '.join(labels)}")
     answer = Answer()

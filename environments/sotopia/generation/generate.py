@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from apportion.environments.sotopia.generation.choice import GenerationChoice, Kind
 from apportion.environments.sotopia.generation.inputs import Item, Vignette
@@ -28,11 +26,7 @@ from apportion.environments.sotopia.sources.space import KnownPair, TaskSpace
 from apportion.environments.sotopia.tasks import Character, Relationship, Scenario
 from apportion.foundation.errors import UnitError
 from apportion.foundation.progress import Progress
-from apportion.llm_client.cache.recorded import kept_replies
-from apportion.llm_client.cost.estimate import CostEstimate, estimate
-from apportion.llm_client.cost.prices import find_price
-from apportion.llm_client.errors import prefixed
-from apportion.llm_client.preview import Preview
+from apportion.llm_client.many_requests import PlannedRequests, ask_each
 from apportion.llm_client.session import Complete
 
 RULES: Mapping[Kind, Sequence[Rule[Any]]] = {
@@ -45,7 +39,6 @@ EXAMPLES = ("borrowed_coat", "holiday_plans")
 """Of our scenarios, those that a model is shown."""
 TOO_LONG = "Use a model with a longer context, or shorter vignettes."
 Made = Character | KnownPair | Scenario
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -92,12 +85,18 @@ def generate(choice: GenerationChoice, complete: Complete, progress: Progress) -
         jobs = [(one.name, partial(_with_background, asked, one, complete)) for one in listed]
     else:
         jobs = [(_place(begun), partial(_one, choice, begun, complete)) for begun in choice.drawn]
-    for (origin, _), result in zip(jobs, _all([job for _, job in jobs], choice.chosen.concurrency), strict=True):
+    before = len(failed)
+    results = ask_each(
+        lambda job: job[1](),
+        jobs,
+        choice.chosen.concurrency,
+        lambda done, job: progress(before + done, choice.total, job[0]),
+    )
+    for (origin, _), result in zip(jobs, results, strict=True):
         if isinstance(result, UnitError):
             failed.append(Failed(origin, str(result)))
         else:
             made.append((result, origin))
-        progress(len(made) + len(failed), choice.total, origin)
     return Generated(choice.kind, model, tuple(_judged(choice, made, model)), tuple(failed))
 
 
@@ -198,45 +197,12 @@ def _name(text: str, space: TaskSpace) -> str:
     return unique
 
 
-def _all(jobs: Sequence[Callable[[], _Result]], concurrency: int) -> Iterator[_Result | UnitError]:
-    """What comes of each job, in their order, several at a time; a unit's error is its result, any other ends all."""
+def planned(choice: GenerationChoice, cache: Path) -> PlannedRequests:
+    """What would be sent; replies that are kept in ``cache`` count as answered.
 
-    def one(job: Callable[[], _Result]) -> _Result | UnitError:
-        try:
-            return job()
-        except UnitError as error:
-            return error
-
-    with ThreadPoolExecutor(max(1, min(concurrency, len(jobs)))) as pool:
-        try:
-            yield from pool.map(one, jobs)
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def price(choice: GenerationChoice, cache: Path) -> CostEstimate:
-    """How many requests there are, how many of them have a reply already, and what the others would cost.
-
-    Raises InputError: the choice cannot be used, or kept replies or a price table cannot be read.
+    Raises InputError: the choice cannot be used.
     """
-    settings = choice.questions.settings
     asked = [(question.request, question.tokens) for question in every_question(choice)]
-    with prefixed(choice.called("model")):
-        known = find_price(settings.model, choice.chosen.prices)
-        with kept_replies(settings, cache, choice.chosen.recorded) as find:
-            return estimate(settings.model, asked, find, known)
-
-
-def preview(choice: GenerationChoice, count: int) -> Preview:
-    """The first ``count`` requests; raises InputError where the choice cannot be used."""
-    settings = choice.questions.settings
-    questions = list(every_question(choice))
     note = "of characters that are not made yet, the requests hold others in their place"
-    return Preview(
-        settings,
-        tuple(question.request for question in islice(questions, count)),
-        len(questions),
-        f"{choice.called('allow_host')} {settings.consent_host or settings.host}",
-        choice.called("preview"),
-        (note,) if choice.kind == "characters" else (),
-    )
+    notes = (note,) if choice.kind == "characters" else ()
+    return PlannedRequests(choice.questions.settings, choice.chosen, cache, asked, choice.called, notes)

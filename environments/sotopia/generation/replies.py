@@ -18,7 +18,7 @@ from apportion.environments.sotopia.tasks import (
 )
 from apportion.foundation.errors import InputError
 from apportion.foundation.settings import Settings, problems
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, short_json, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json, short_json
 from apportion.llm_client.request import ChatReply
 
 LEVELS = ("low", "medium", "high")
@@ -142,8 +142,7 @@ def read_as(model: type[_Reply]) -> Callable[[ChatReply], _Reply]:
     """Reads a reply as ``model``; raises ReplyMistakeError, which says what is wrong, where it is something else."""
 
     def read(reply: ChatReply) -> _Reply:
-        check_finished(reply, "say less")
-        document = strict_json(reply.text)
+        document = reply_json(reply, "say less")
         if not isinstance(document, dict):
             raise ReplyMistakeError("the reply is no JSON object")
         try:
@@ -201,7 +200,7 @@ def read_sentence(kept: Collection[str]) -> Callable[[ChatReply], str]:
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return object_schema(properties)
 
 
 def _list(items: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,10 +84,13 @@ def table_1(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
         for tasks in ("all", "hard"):
             for dimension, called in REPORTED.items():
                 columns.append(f"{name}, {tasks}: {called}")
-                chosen = {agent: _of(seats, agent if other is None else other) for agent, seats in found.items()}
+                if tasks == "hard" and compared.hard is None:
+                    cells.append([NO_HARD] * len(found))
+                    continue
+                chosen = {agent: beside(seats, agent if other is None else other) for agent, seats in found.items()}
                 if tasks == "hard":
                     chosen = {agent: _hard(seats, compared) for agent, seats in chosen.items()}
-                cells.append(_column(chosen, dimension, rated, compared, tasks, sampling))
+                cells.append(column(chosen, dimension, rated, sampling))
     rows = tuple((agent, *(column[place] for column in cells)) for place, agent in enumerate(found))
     rows += SAVOIR.missing(found, len(columns))
     notes = (
@@ -107,7 +110,7 @@ def by_partner(rated: RatedEpisodes, compared: PolicyComparison, sampling: Sampl
         chosen = seats if compared.hard is None else _hard(seats, compared)
         partners = sorted({one for seat in chosen if (one := only_partner(seat)) is not None and one != agent})
         figures = {
-            (partner, dimension): Scores.of(_of(chosen, partner), dimension, rated.judged).mean(sampling)
+            (partner, dimension): Scores.of(beside(chosen, partner), dimension, rated.judged).mean(sampling)
             for partner in partners
             for dimension in REPORTED
         }
@@ -137,27 +140,22 @@ def by_size(rated: RatedEpisodes, compared: PolicyComparison, partner: str | Non
     found = models_only(rated)
     rows = []
     for agent, size in sorted(compared.sizes.items(), key=lambda item: (item[1], item[0])):
-        chosen = _of(found[agent], partner)
+        chosen = beside(found[agent], partner)
         chosen = chosen if compared.hard is None else _hard(chosen, compared)
         rows.append((size, agent, *(Scores.of(chosen, one, rated.judged).mean(sampling) for one in REPORTED)))
     notes = (f"with {partner} as the partner; the paper calls them episodes in 5.3 and annotations in appendix D",)
     return Table("savoir_figure_8", title, ("Annotations", "Agent", *REPORTED.values()), tuple(rows), notes, naming=2)
 
 
-def _column(
-    chosen: Mapping[str, Sequence[Seat]],
-    dimension: str,
-    rated: RatedEpisodes,
-    compared: PolicyComparison,
-    tasks: str,
-    sampling: Sampling,
+def column(
+    chosen: Mapping[str, Sequence[Seat]], dimension: str, rated: RatedEpisodes, sampling: Sampling
 ) -> list[Cell]:
-    if tasks == "hard" and compared.hard is None:
-        return [NO_HARD] * len(chosen)
+    """What each agent has in its chosen parts, the best marked."""
     return best_marked({agent: Scores.of(seats, dimension, rated.judged) for agent, seats in chosen.items()}, sampling)
 
 
-def _of(seats: Sequence[Seat], partner: str) -> list[Seat]:
+def beside(seats: Sequence[Seat], partner: str) -> list[Seat]:
+    """The parts in which one partner plays everybody else."""
     return [seat for seat in seats if only_partner(seat) == partner]
 
 

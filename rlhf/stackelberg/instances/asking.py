@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from apportion.foundation.errors import InputError, UnitError
-from apportion.llm_client.cache.recorded import kept_replies
-from apportion.llm_client.cost.estimate import CostEstimate, estimate
-from apportion.llm_client.cost.prices import find_price
-from apportion.llm_client.errors import prefixed
+from apportion.llm_client.many_requests import PlannedRequests, ask_each
 from apportion.llm_client.model_spec import Called, ModelSpec
-from apportion.llm_client.preview import Preview
-from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, strict_json
+from apportion.llm_client.prompts.strict_json import ReplyMistakeError, check_finished, object_schema, reply_json
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.session import Complete, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
@@ -84,8 +79,7 @@ class IntentQuestions:
 
 def read_answers(reply: ChatReply, count: int) -> Answers:
     """Desired and undesired answers of a reply, ``count`` each."""
-    check_finished(reply, "write shorter answers")
-    document = strict_json(reply.text)
+    document = reply_json(reply, "write shorter answers")
     if not isinstance(document, dict) or document.keys() != {"desired", "undesired"}:
         raise ReplyMistakeError('the reply is not an object with "desired" and "undesired" and nothing else')
     desired, undesired = _texts(document, "desired", count), _texts(document, "undesired", count)
@@ -112,12 +106,7 @@ def _texts(document: dict[str, Any], name: str, count: int) -> tuple[str, ...]:
 
 def _schema() -> dict[str, Any]:
     answers = {"type": "array", "items": {"type": "string"}}
-    return {
-        "type": "object",
-        "properties": {"desired": answers, "undesired": answers},
-        "required": ["desired", "undesired"],
-        "additionalProperties": False,
-    }
+    return object_schema({"desired": answers, "undesired": answers})
 
 
 TOKENS_A_SPEECH = 130
@@ -191,62 +180,31 @@ def ask_about_instances(
     replies are kept, and the same call goes on.
     """
 
-    def one(instance: Instance) -> Instance | tuple[str, str]:
-        name = instance.name
-        try:
-            for questions in asked:
-                instance = questions.ask(instance, complete)
-            return instance
-        except UnitError as error:
-            return name, str(error)
+    def one(instance: Instance) -> Instance:
+        for questions in asked:
+            instance = questions.ask(instance, complete)
+        return instance
 
-    done: list[Instance] = []
-    failed: list[tuple[str, str]] = []
-    with ThreadPoolExecutor(max(1, min(concurrency, len(instances)))) as pool:
-        try:
-            for answer in pool.map(one, instances):
-                if isinstance(answer, Instance):
-                    done.append(answer)
-                else:
-                    failed.append(answer)
-                progress(len(done) + len(failed), len(instances))
-        finally:
-            pool.shutdown(cancel_futures=True)
-    return Answered(tuple(done), tuple(failed))
+    answers = ask_each(one, instances, concurrency, lambda done, last: progress(done, len(instances)))
+    named = list(zip(instances, answers, strict=True))
+    return Answered(
+        tuple(answer for answer in answers if not isinstance(answer, UnitError)),
+        tuple((instance.name, str(answer)) for instance, answer in named if isinstance(answer, UnitError)),
+    )
 
 
-def price(
+def planned(
     asked: Sequence[tuple[Questions, Sequence[Instance]]], chosen: ModelSpec, cache: Path, called: Called
-) -> CostEstimate:
-    """How many requests there are, how many have a reply already, and what the others would cost. Asks nobody."""
-    settings, requests = asked[0][0].settings, _requests(asked)
-    with prefixed(called("model")):
-        known = find_price(settings.model, chosen.prices)
-        with kept_replies(settings, cache, chosen.recorded) as find:
-            return estimate(settings.model, requests, find, known)
-
-
-def _requests(asked: Sequence[tuple[Questions, Sequence[Instance]]]) -> list[tuple[ChatRequest, int]]:
-    """What is asked of turns, and about how many tokens a reply takes."""
-    return [
+) -> PlannedRequests:
+    """What would be sent, of each of ``asked`` about its turns."""
+    requests = [
         (request, questions.tokens_a_request)
         for questions, instances in asked
         for instance in instances
         for request in questions.requests(instance)
     ]
-
-
-def preview(asked: Sequence[tuple[Questions, Sequence[Instance]]], count: int, called: Called) -> Preview:
-    """The first ``count`` requests, word for word."""
-    settings, requests = asked[0][0].settings, _requests(asked)
-    return Preview(
-        settings,
-        tuple(request for request, _ in requests[:count]),
-        len(requests),
-        f"{called('allow_host')} {settings.consent_host or settings.host}",
-        called("preview"),
-        ("each is what a leader knows of its own game; the follower's role is in none",),
-    )
+    note = "each is what a leader knows of its own game; the follower's role is in none"
+    return PlannedRequests(asked[0][0].settings, chosen, cache, requests, called, (note,))
 
 
 def unnamed(instances: Sequence[Instance]) -> tuple[Instance, ...]:

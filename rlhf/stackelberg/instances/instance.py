@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from apportion.corpus.files.textfile import read_jsonl
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import write_atomically
 from apportion.llm_client.prompts.data import data_json
@@ -77,14 +77,7 @@ def write_intents(path: Path, instances: Iterable[Instance]) -> None:
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """The instances in a file of `write_instances`."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, ValueError) as error:
-        cause = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"{path}: cannot be read ({cause}). Name a file that `train refiner-data` has written."
-        ) from None
-    found = [_instance(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    found = [_instance(path, number, row) for number, row in read_jsonl(path, allow_empty=True)]
     if not found:
         raise InputError(f"{path}: no instance in it. Make some with `train refiner-data`.")
     names = [instance.name for instance in found]
@@ -105,24 +98,17 @@ def with_intents(instances: Sequence[Instance], called: str) -> tuple[Instance, 
     return ready
 
 
-def _instance(path: Path, number: int, line: str) -> Instance:
-    where = f"{path}, line {number}"
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not JSON ({error}). Make the file again with `train refiner-data`.") from None
+def _instance(path: Path, number: int, row: Mapping[str, Any]) -> Instance:
     problem = _problem(row)
     if problem is not None:
-        raise InputError(f"{where}: {problem}. Make the file again with `train refiner-data`.")
+        raise InputError(f"{path}, line {number}: {problem}. Make the file again with `train refiner-data`.")
     lists = {name: tuple(row.get(name, ())) for name in ("backends", "desired", "undesired")}
     values: dict[str, Any] = {**{name: row[name] for name in _TEXTS}, **lists}
     return Instance(**values)
 
 
-def _problem(row: Any) -> str | None:
-    """Why a value is no instance; None: it is one."""
-    if not isinstance(row, Mapping):
-        return f"{str(row)[:80]!r} is no JSON object"
+def _problem(row: Mapping[str, Any]) -> str | None:
+    """Why an object is no instance; None: it is one."""
     known = {field.name for field in fields(Instance)}
     for name in _TEXTS:
         if not isinstance(row.get(name), str):

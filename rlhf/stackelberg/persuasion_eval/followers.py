@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -69,12 +68,7 @@ class PromptedFollower:
 
     def answers(self, instances: Sequence[Instance], said: Sequence[str]) -> list[str]:
         """As `Follower.answers`; a reply that was declined or cut off is no answer."""
-        requests = self.requests(instances, said)
-        with ThreadPoolExecutor(max(1, min(self.concurrency, len(requests)))) as pool:
-            try:
-                return list(pool.map(self._answer, requests))
-            finally:
-                pool.shutdown(cancel_futures=True)
+        return mapped(self._answer, self.requests(instances, said), self.concurrency)
 
     def requests(self, instances: Sequence[Instance], said: Sequence[str]) -> list[ChatRequest]:
         """What is asked."""

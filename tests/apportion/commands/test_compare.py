@@ -138,7 +138,7 @@ def test_a_bad_reply_is_asked_again_and_one_that_stays_bad_costs_its_pair_only(c
     assert code == 1
     assert found["win_rates"][0]["contexts"] == 5 and found["win_rates"][0]["wins"] == 5
     (failure,) = found["failed"]
-    assert "session 's0', turn 3, new and old" in failure and "no usable reply of 'judge-1' in 3 attempts" in failure
+    assert "session 's0', turn 3, new and old" in failure and "no usable reply of served-model in 3 attempts" in failure
     again = [body for body in server.requests if len(body["messages"]) > 2 and "good 1" in str(body)]
     assert "That reply cannot be used" in again[0]["messages"][3]["content"]
 

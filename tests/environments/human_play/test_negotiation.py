@@ -84,7 +84,7 @@ def test_several_games_of_a_world_go_into_one_folder(tmp_path: Path) -> None:
         ({"seat": 3}, r"seat 3: no such seat; there are 1 \(Alice\) and 2 \(Bob\)"),
         ({"seat": 0, "choice": BargainingChoice()}, r"seat 0: no such seat; there are 1 \(Buyer\) and 2 \(Seller\)"),
         ({"person": "tit-for-tat", "choice": CasinoChoice()}, "person 'tit-for-tat' is an agent's name"),
-        ({"choice": BargainingChoice(scenarios=Path("nowhere"))}, "nowhere: not to be read as bargains"),
+        ({"choice": BargainingChoice(scenarios=Path("nowhere"))}, "nowhere: no such file"),
         ({"person": "a b"}, "person 'a b': give 1 to 40 letters"),
         ({"person": "fair"}, "person 'fair' is an agent's name"),
         ({"person": "react"}, "person 'react' is an agent's name"),

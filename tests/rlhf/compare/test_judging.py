@@ -49,8 +49,8 @@ def test_a_language_model_judges_and_tells_how_far_it_is(responses):
     with serving(OpenAIServer(answer=prefers_good)) as server:
         pairs = read_pairs(responses)
         asked = LanguageModelJudge.of(pairs, responses, JudgeSettings("judge-1", base_url=server.url))
-        assert "6 requests, 0 answered already, 6 to ask" in asked.estimate()
-        assert (asked.preview(2).in_all, len(asked.preview(2).requests)) == (6, 2)
+        assert "6 requests, 0 answered already, 6 to ask" in asked.planned().price().text()
+        assert (asked.planned().preview(2).in_all, len(asked.planned().preview(2).requests)) == (6, 2)
         judging = Judging(pairs, bootstrap=100)
         judging.by_language_model(asked, lambda done, total, place: heard.append((done, total)))
     (rate,) = judging.win_rates().rates
@@ -71,7 +71,7 @@ def test_errors_call_things_as_the_caller_does(responses):
         LanguageModelJudge.of(pairs, responses, JudgeSettings("judge-1", base_url="nowhere"))
     gone = JudgeSettings(recorded=responses.with_name("gone.jsonl"))
     with pytest.raises(InputError, match=r"^model: the recorded replies .* cannot be read"):
-        LanguageModelJudge.of(pairs, responses, gone).estimate()
+        LanguageModelJudge.of(pairs, responses, gone).planned().price()
 
 
 def test_the_names_for_others_are_there():

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.rlhf.stackelberg.dialogues import follower_episodes, prompt_episodes, utterance_of, warmup_episodes
+from apportion.rlhf.stackelberg.dialogues import prompt_episodes, utterance_of, warmup_episodes
 from apportion.rlhf.stackelberg.questions import refine_chat, refined_words, speech_chat, spoken_words
 from tests.rlhf.stackelberg.round_table import round_table
 
@@ -19,13 +19,6 @@ def test_what_a_warm_up_teaches_is_read_as_what_was_said():
     for stages in ("two", "one"):
         (episode,) = warmup_episodes([turn], stages)
         assert utterance_of(episode.turns[1].text, "other words", stages) == turn.said
-
-
-def test_a_small_measurer_is_warmed_up_on_what_followers_read_and_said():
-    turns = round_table(3)
-    for turn, episode in zip(turns, follower_episodes(turns), strict=True):
-        assert turn.after(turn.said) in episode.turns[0].text
-        assert episode.turns[1].text == f"<response>{turn.answered}</response>"
 
 
 def test_refined_words_are_what_stands_behind_the_last_response():

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from apportion.rlhf.settings import AlignSettings
-from apportion.rlhf.stackelberg.dialogues import follower_episodes
+from apportion.rlhf.stackelberg.dialogues import prompt_episode
 from apportion.rlhf.stackelberg.instances.instance import write_instances
+from apportion.rlhf.stackelberg.questions import CLOSE, OPEN, speech_chat
 from apportion.rlhf.training.tiny_policy import build_tiny
 from tests.rlhf.stackelberg.round_table import round_table
 
@@ -35,7 +36,12 @@ def write_measurer(folder: Path, steps: int = 4, hidden: int = 32, seed: int = 7
     """A small Measurer that has read ``turns`` of the scripted game for ``steps``."""
     tiny = {"hidden": hidden, "layers": 1 if hidden == 32 else 2, "vocabulary": 1000, "warmup_steps": steps}
     settings = AlignSettings(max_context_tokens=300, max_new_tokens=20, tiny={**tiny, "warmup_batch": 8})
-    policy = build_tiny(follower_episodes(round_table(turns, seed + 100)), settings, seed)
+    heard = [
+        prompt_episode(one.name, speech_chat(one.after(one.said)), f"{OPEN}{one.answered}{CLOSE}")
+        for one in round_table(turns, seed + 100)
+        if one.answered
+    ]
+    policy = build_tiny(heard, settings, seed)
     policy.model.save_pretrained(str(folder))
     policy.tokenizer.save_pretrained(str(folder))
 

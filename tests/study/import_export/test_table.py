@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from apportion.corpus.files.csvfile import original
 from apportion.foundation.errors import InputError
-from apportion.study.import_export.answer_table import SCHEMA, answer_table, csv_text, write_answers
+from apportion.rlhf.compare.responses import csv_text
+from apportion.study.import_export.answer_table import SCHEMA, answer_table, write_answers
 from apportion.study.report.tables import unblinded
 from apportion.study.rows import AnswerRow, read_row_file
 from tests.study.made_up import answered, made_study

@@ -6,7 +6,7 @@ from apportion.foundation.errors import InputError, StoppedError
 from apportion.llm_client.model_spec import ModelSpec
 from apportion.study.design.answers import values_of
 from apportion.study.design.unblinding_key import read_key
-from apportion.study.judge.judging import JudgeChoice, judge_study, preview, price
+from apportion.study.judge.judging import JudgeChoice, judge_study, planned
 from apportion.study.rows import JUDGED, rows_beside
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
 from tests.study.judge.judges import by_text, first, judge
@@ -74,12 +74,12 @@ def test_a_paid_reply_is_never_paid_twice(tmp_path):
     study = study_in(tmp_path / "study", "pairs")
     with serving(OpenAIServer(judge("pairs", first))) as server:
         choice = choice_of(study, server)
-        before = price(choice)
+        before = planned(choice).price()
         one = judge_study(choice)
         asked = len(server.requests)
         choice.out.unlink()  # As if it had been killed before it wrote its answers.
         again = judge_study(choice)
-        after = price(choice)
+        after = planned(choice).price()
     assert asked == 2 * len(study.counted) == len(server.requests)
     assert (
         one == again and "0 answered already" in before.text() and f"{asked} answered already, 0 to ask" in after.text()
@@ -89,8 +89,8 @@ def test_a_paid_reply_is_never_paid_twice(tmp_path):
 def test_a_preview_shows_what_would_be_sent_and_asks_nobody(tmp_path):
     study = study_in(tmp_path / "study", "pairs")
     with serving(OpenAIServer()) as server:
-        seen = preview(choice_of(study, server), 2)
-        assert price(choice_of(study, server)).text()
+        seen = planned(choice_of(study, server)).preview(2)
+        assert planned(choice_of(study, server)).price().text()
     assert (seen.in_all, len(seen.requests), server.requests) == (2 * len(study.counted), 2, [])
     assert not (study.path / "judged").exists()
 
@@ -131,4 +131,4 @@ def test_what_gets_no_answer_is_told_and_the_others_go_on(tmp_path):
     unanswered = {item.item for item in study.counted if any(one.text == text for one in item.responses)}
     assert {row.item for row in judged.rows} == {item.item for item in study.counted} - unanswered
     assert len(judged.failed) == 2 * len(unanswered)
-    assert "no usable reply of 'org/a-judge' in 3 attempts" in judged.text()
+    assert "no usable reply of served-model in 3 attempts" in judged.text()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from apportion.commands.shared.options import LOOK_OPTIONS, PATH, json_option, model_options, option_names, with_options
+from apportion.commands.shared.looks import LOOK_OPTIONS, looked_at
+from apportion.commands.shared.options import PATH, json_option, model_options, option_names, with_options
 from apportion.commands.shared.places import check_place, write
 from apportion.commands.world.task_sets.task_file import BUNDLED, FORCE_OPTION, next_step
 
@@ -61,14 +63,9 @@ def generate_command(
     chosen = ModelSpec(**model)
     choice = GenerationChoice(kind, count, tasks, source, seed, chosen, temperature, option_names())
     cache = chosen.cache or out.with_suffix(".sqlite")
-    if preview is not None:
-        shown = generate.preview(choice, preview)
-        click.echo(json.dumps(shown.to_json(), indent=1, ensure_ascii=False) if as_json else shown.text())
-        return 0
-    if dry_run:
-        priced = generate.price(choice, cache)
-        text = f"{choice.total:,} {kind}\n{priced.text()}\nnothing was sent (--dry-run)"
-        click.echo(json.dumps({"candidates": choice.total, **priced.to_json()}, indent=1) if as_json else text)
+    planned, total = partial(generate.planned, choice, cache), choice.total
+    head = f"{total:,} {kind}\n"
+    if looked_at(planned, preview, dry_run, as_json, whole=True, head=head, candidates=total):
         return 0
     check_place(out, "LIST", (".toml",), force)
     generated = _generated(choice, cache, as_json)
@@ -108,7 +105,6 @@ def _generated(choice: GenerationChoice, cache: Path, quiet: bool) -> Generated:
     from apportion.environments.sotopia.generation.generate import TOO_LONG, generate
 
     settings = choice.questions.settings
-    _ = choice.total  # What the choice lacks is told before what the model does.
     with choice.chosen.asker(settings, cache, choice.called, TOO_LONG) as asker:
         asker.check()
         with shown_progress("generate", "candidates", quiet) as progress:

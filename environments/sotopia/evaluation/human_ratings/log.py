@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple
 from apportion.corpus.sotopia_eval import RANGES
 from apportion.environments.sotopia.evaluation.scores import DIMENSIONS, CharacterScores, DimensionScore, off_range
 from apportion.foundation.errors import InputError
+from apportion.foundation.files import append_lines, take_lines
 from apportion.llm_client.request import json_line
 
 KEPT = "by_people.jsonl"
@@ -47,20 +46,12 @@ class RatingLog:
 
         Raises InputError: a line that is damaged, by number.
         """
-        path = folder / KEPT
-        data = path.read_bytes() if path.exists() else b""
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            with path.open("rb+") as file:
-                file.truncate(len(whole))
-        return cls(path, _given_in(path, whole))
+        return cls(folder / KEPT, _given_in(folder / KEPT, mend=True))
 
     @staticmethod
     def read(folder: Path) -> dict[RatedKey, DimensionScore]:
         """What the file of a folder holds, which is not changed; raises as `open`."""
-        path = folder / KEPT
-        data = path.read_bytes() if path.exists() else b""
-        return _given_in(path, data[: data.rfind(b"\n") + 1])
+        return _given_in(folder / KEPT)
 
     def add(self, ratings: Mapping[RatedKey, DimensionScore]) -> int:
         """Write ratings down; they are on the disk when this returns. How many replace another one.
@@ -69,10 +60,7 @@ class RatingLog:
         """
         new = {key: given for key, given in ratings.items() if self.given.get(key) != given}
         if new:
-            with self.path.open("ab") as file:
-                file.write("".join(json_line(_line(key, given)) + "\n" for key, given in new.items()).encode())
-                file.flush()
-                os.fsync(file.fileno())
+            append_lines(self.path, (json_line(_line(key, given)) for key, given in new.items()))
         replaced = sum(key in self.given for key in new)
         self.given.update(new)
         return replaced
@@ -116,16 +104,9 @@ def left(ratings: RatingLog, annotator: str, keys: Iterable[tuple[str, str]]) ->
     )
 
 
-def _given_in(path: Path, whole: bytes) -> dict[RatedKey, DimensionScore]:
+def _given_in(path: Path, *, mend: bool = False) -> dict[RatedKey, DimensionScore]:
     given: dict[RatedKey, DimensionScore] = {}
-    for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
-        try:
-            key, one = _read(json.loads(line))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(
-                f"{path}: line {number}: no line of a rating ({error}): {line[:120]!r}. Correct or delete it"
-            ) from None
-        given[key] = one
+    take_lines(path, lambda line: given.update([_read(line)]), mend=mend, what="a rating")
     return given
 
 

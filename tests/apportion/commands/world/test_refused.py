@@ -54,7 +54,7 @@ FIVE = "merlin,servant,servant,minion,assassin"
         ("tables stackelberg --instances a=much", "--instances 'a=much'"),
         ("tables stackelberg --reward a", "--reward 'a': give an agent and what it is"),
         ("tables stackelberg --backend a=m --backend a=n", "'a' is there twice"),
-        ("tables stackelberg --persuasion none.jsonl", "not to be read as similarities"),
+        ("tables stackelberg --persuasion none.jsonl", "no such file"),
         ("tasks sotopia list --set savoir-hard", "What is needed: a folder"),
         ("tasks sotopia list --tasks nowhere", "no such file or folder"),
         ("tasks sotopia sample x.json", "must end in .toml"),

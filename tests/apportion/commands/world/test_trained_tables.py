@@ -29,7 +29,7 @@ def test_it_prints_writes_and_tells_what_is_wrong(tmp_path, capsys):
     columns = json.loads(capsys.readouterr().out)["tables"][0]["columns"]
     assert "With b, all: AVG" in columns
     for wrong, hint in (
-        (["--size", "a"], "--size policy@a=2000"),
+        (["--size", "a"], "--size 'a': give an agent and a whole number"),
         (["--partner", "c"], "nobody plays who is called 'c'"),
     ):
         assert run(corpus, *wrong) == 2

@@ -43,8 +43,8 @@ def test_the_first_of_a_file_are_played_whoever_plays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "line 1: no bargain"),
-        ("[1]", "line 1: no bargain"),
+        ("{", "line 1: not valid JSON"),
+        ("[1]", "line 1: a JSON object .* is needed"),
         ('{"thing": "a"}', "line 1: no 'list_price'; a bargain has thing, list_price, budget, cost"),
         ('{"thing": 1, "list_price": 9, "budget": 8, "cost": 2}', "thing is text"),
         ('{"thing": "a", "list_price": 9.5, "budget": 8, "cost": 2}', "whole numbers"),
@@ -61,8 +61,8 @@ def test_a_line_that_is_none_is_named(tmp_path: Path, line: str, said: str) -> N
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff")
-    for name in ("none", "bytes"):
-        with pytest.raises(InputError, match=f"{name}: not to be read as bargains"):
+    for name, why in (("none", "no such file"), ("bytes", "not UTF-8")):
+        with pytest.raises(InputError, match=f"{name}: {why}"):
             read_bargains(tmp_path / name)
 
 

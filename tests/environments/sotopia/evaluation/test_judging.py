@@ -15,7 +15,7 @@ import pytest
 
 from apportion.corpus.account import RECORD
 from apportion.corpus.corpus import Corpus
-from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus, preview, price
+from apportion.environments.sotopia.evaluation.judging import JudgingChoice, judge_corpus, planned
 from apportion.environments.sotopia.evaluation.scores import VERDICTS, read_verdicts
 from apportion.environments.sotopia.simulator import SIMULATOR
 from apportion.foundation.errors import InputError, StoppedError
@@ -192,12 +192,13 @@ def test_every_question_is_counted_shown_and_sent_to_nobody(tmp_path: Path) -> N
     with serving(OpenAIServer(judge())) as server:
         chosen = ModelSpec("m", base_url=server.url)
         choice = JudgingChoice(corpus, ("paper", "fine-grained", "paper@other"), chosen=chosen)
-        assert [(one.model, one.requests) for one in price(choice, out)] == [("m", 2 * sessions), ("other", sessions)]
-        shown = preview(choice, out, 2)
+        prices = [one.price() for one in planned(choice, out)]
+        assert [(one.model, one.requests) for one in prices] == [("m", 2 * sessions), ("other", sessions)]
+        shown = [one.preview(2) for one in planned(choice, out)]
         assert [len(one.requests) for one in shown] == [2, 2] and shown[0].in_all == 2 * sessions
         assert server.requests == [] and not out.exists()
         judge_corpus(JudgingChoice(corpus, chosen=chosen), out)
         sent = {body["messages"][1]["content"] for body in server.requests}
         assert {request.messages[1].content for request in shown[0].requests} & sent
-        assert [one.remaining for one in price(choice, out)] == [sessions, sessions]
-        assert [one.in_all for one in preview(choice, out, 1)] == [sessions, sessions]
+        assert [one.price().remaining for one in planned(choice, out)] == [sessions, sessions]
+        assert [one.preview(1).in_all for one in planned(choice, out)] == [sessions, sessions]

@@ -15,8 +15,7 @@ from apportion.environments.sotopia.generation.generate import (
     Made,
     every_question,
     generate,
-    preview,
-    price,
+    planned,
 )
 from apportion.environments.sotopia.generation.profile_rules import findings
 from apportion.environments.sotopia.generation.review import accept, read_review, review_text
@@ -182,13 +181,15 @@ def test_what_was_stopped_goes_on(tmp_path: Path, vignettes: Path) -> None:
 def test_a_look_before_asks_nobody_and_knows_what_is_answered(tmp_path: Path, vignettes: Path) -> None:
     with serving(OpenAIServer(answer=invents)) as server:
         choice = choice_of("scenarios", server.url, source=vignettes)
-        assert (price(choice, tmp_path / "c").remaining, preview(choice, 2).in_all) == (8, 8)
+        asked = planned(choice, tmp_path / "c")
+        assert (asked.price().remaining, asked.preview(2, whole=True).in_all) == (8, 8)
         assert not (tmp_path / "c").exists() and not server.requests
         made(replace(choice, count=3), tmp_path / "c")
-        assert (price(choice, tmp_path / "c").answered, len(preview(choice, 2).requests)) == (3, 2)
+        assert (asked.price().answered, len(asked.preview(2, whole=True).requests)) == (3, 2)
         people = choice_of("characters", server.url, count=13)
-        assert len(list(every_question(people))) == 15 and "stand-ins" not in preview(people, 1).text()
-        assert "of characters that are not made yet" in preview(people, 1).text()
+        shown = planned(people, tmp_path / "c").preview(1, whole=True).text()
+        assert len(list(every_question(people))) == 15 and "stand-ins" not in shown
+        assert "of characters that are not made yet" in shown
         assert len(server.requests) == 3
 
 

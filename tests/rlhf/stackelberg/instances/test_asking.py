@@ -14,8 +14,7 @@ from apportion.rlhf.stackelberg.instances.asking import (
     BaseQuestions,
     IntentQuestions,
     ask_about_instances,
-    preview,
-    price,
+    planned,
     read_answers,
     read_speech,
     unnamed,
@@ -133,10 +132,11 @@ def test_a_turn_without_a_usable_reply_is_left_out_and_told():
 
 def test_what_would_be_asked_is_counted_and_shown_without_asking(tmp_path):
     turns = (*round_table(1), *round_table(2, seed=1, intents=False))
-    priced = price([(NAMING, unnamed(turns))], ModelSpec(model="m"), tmp_path / "replies.sqlite", str)
+    asked = planned([(NAMING, unnamed(turns))], ModelSpec(model="m"), tmp_path / "replies.sqlite", str)
+    priced = asked.price()
     # Both leaders read the same: equal requests count once.
     assert (priced.requests, priced.answered) == (1, 0) and not (tmp_path / "replies.sqlite").exists()
-    shown = preview([(NAMING, unnamed(turns))], 1, str)
+    shown = asked.preview(1, whole=True)
     assert len(shown.requests) == 1 and shown.requests[0].subject.endswith(turns[1].name)
 
 
@@ -171,8 +171,8 @@ def rows(**changes):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("{", "line 1: not JSON"),
-        ("[]", "is no JSON object"),
+        ("{", "line 1: not valid JSON"),
+        ("[]", "a JSON object .* is needed"),
         (json.dumps(rows(said=3)), "'said' is '3', not a text"),
         (json.dumps(rows(more=1)), "unknown keys more"),
         (json.dumps(rows(desired=["a", " "])), "'desired' is no list of texts"),
@@ -191,7 +191,7 @@ def test_a_file_that_holds_something_else_is_told(tmp_path, line, told):
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be read .* `train refiner-data`"):
+    with pytest.raises(InputError, match="no such file"):
         read_instances(tmp_path / "none.jsonl")
 
 
