@@ -68,14 +68,19 @@ def shown(url: str) -> str:
     return ascii(f"{scheme}://{host.rpartition('@')[2]}{slash}{key}")[1:-1]
 
 
-def address_fault(url: str) -> tuple[str, str] | None:
-    """What is wrong with a URL and what to do, or None; nobody is asked."""
+def address_fault(url: str, *, tables: bool = False) -> tuple[str, str] | None:
+    """What is wrong with a URL and what to do, or None; nobody is asked.
+
+    ``tables``: tables may lie there, so that it may be a folder, or a whole bucket.
+    """
     scheme = url.partition("://")[0].lower()
     if scheme not in PACKAGES:
-        return f"is no address that recordings are read from; allowed are {ALLOWED}", "Copy the file into the corpus."
+        read, remedy = ("tables", "to this machine") if tables else ("recordings", "into the corpus")
+        return f"is no address that {read} are read from; allowed are {ALLOWED}", f"Copy the file {remedy}."
     try:
         parts = urlsplit(url)
-        named = bool(parts.netloc) and (scheme == "memory" or bool(parts.path.strip("/"))) and (parts.port or 1) > 0
+        alone = scheme == "memory" or (tables and not scheme.startswith("http"))
+        named = bool(parts.netloc) and (alone or bool(parts.path.strip("/"))) and (parts.port or 1) > 0
     except ValueError:
         named = False
     if not named or not url.isprintable() or " " in url:
@@ -93,9 +98,9 @@ def address_fault(url: str) -> tuple[str, str] | None:
     return None
 
 
-def source_of(url: str) -> Web | Bucket:
+def source_of(url: str, *, tables: bool = False) -> Web | Bucket:
     """What reads ``url``. Raises ``UnitError``: it may not be read, or its package is not installed."""
-    if fault := address_fault(url):
+    if fault := address_fault(url, tables=tables):
         raise UnitError(f"{shown(url)} {fault[0]}. {fault[1]}")
     return Web(url) if url.lower().startswith("http") else Bucket(url)
 
