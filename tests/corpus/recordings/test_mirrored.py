@@ -25,6 +25,7 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline import assembly
 from apportion.pipeline.config import load_config
 from apportion.pipeline.engine.store import InputHashes
+from apportion.pipeline.preflight import check_output
 from apportion.pipeline.results.run_folder import corpus_place, recorded_corpus, remember_corpus
 from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
@@ -137,6 +138,15 @@ def test_a_corpus_may_be_a_whole_bucket(server, corpus, tmp_path):
     assert there.root.name == "bucket" and there.session_ids() == Corpus.open(corpus).session_ids()
     path = config(tmp_path, 'corpus = "s3://bucket"\noutput = "run"\n[decompose]\nmethod = "sentiment"\n')
     assert load_config(path).corpus == there.root
+
+
+@pytest.mark.parametrize("store", ["s3://bucket", "s3://bucket/data", URL])
+def test_a_bucket_that_holds_the_corpus_is_no_store(server, corpus, tmp_path, monkeypatch, store):
+    text = f'corpus = "{URL}"\noutput = "run"\n[run]\nstore = "{store}"\n[decompose]\nmethod = "sentiment"\n'
+    done = in_process(monkeypatch, "run", config(tmp_path, text))
+    assert done.returncode == 2 and f"run.store = '{store}': the corpus {URL} lies there" in done.stderr
+    assert not server.called("PUT")
+    check_output(load_config(config(tmp_path, text.replace(f'store = "{store}"', f'store = "{URL}2"'))))
 
 
 def test_a_run_and_a_moved_one_know_their_corpus_by_its_url(server, corpus, tmp_path):
