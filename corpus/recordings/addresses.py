@@ -199,7 +199,7 @@ class Web:
             told = {401: "may not be read", 403: "may not be read", 404: "is not there", 410: "is not there"}
             raise UnitError(
                 f"{shown(self._url)} {told.get(status, 'cannot be read')} (the server answered {status}). Correct the "
-                "media table, or put the file there where everybody may read it."
+                "address (of a recording: in the media table), or put the file there where everybody may read it."
             )
 
 
@@ -222,7 +222,8 @@ def _checked_host(url: str, asked: str) -> list[str]:
     if not all(ipaddress.ip_address(address).is_global for address in found):
         raise UnitError(
             f"{shown(asked)}: {host} is a host of this machine or of a private network, and you have not agreed to "
-            f"read from it. If that is meant, set {HOSTS}={host}; otherwise correct the media table."
+            f"read from it. If that is meant, set {HOSTS}={host}; otherwise correct "
+            "the address (of a recording: in the media table)."
         )
     return found
 
