@@ -3,7 +3,7 @@
 Airflow parses this file again and again, so that it imports no heavy library; the stages do when they run.
 
     export AIRFLOW__CORE__DAGS_FOLDER=$PWD/dags PYTHONPATH=$PWD APPORTION_CONFIG=$PWD/apportion.toml
-    export AIRFLOW__CORE__MP_START_METHOD=forkserver AIRFLOW__CORE__MP_FORKSERVER_PRELOAD=apportion.dags.warm
+    export AIRFLOW__SCHEDULER__MP_START_METHOD=forkserver AIRFLOW__SCHEDULER__MP_FORKSERVER_PRELOAD=apportion.dags.warm
     airflow standalone                                                       # scheduler and web page
     airflow dags test apportion --conf '{"config": "/data/chats.toml"}'      # or one run, right here
 """

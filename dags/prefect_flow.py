@@ -1,8 +1,7 @@
 """The declared stages as the Prefect flow ``apportion``.
 
-python -m apportion.dags.prefect_flow apportion.toml --workers 2                       # Prefect starts a server for the
-run python -c 'from apportion.dags.prefect_flow import apportion; apportion.serve("local")'  # or: wait for runs from
-your server
+python -m apportion.dags.prefect_flow apportion.toml --workers 2    # Prefect starts a server for the run
+python -c 'from apportion.dags.prefect_flow import apportion; apportion.serve("local")'  # waits for your server's
 """
 
 from __future__ import annotations

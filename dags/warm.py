@@ -1,6 +1,6 @@
 """What tasks would import for seconds each, imported once by the process that Airflow forks them from.
 
-    export AIRFLOW__CORE__MP_START_METHOD=forkserver AIRFLOW__CORE__MP_FORKSERVER_PRELOAD=apportion.dags.warm
+    export AIRFLOW__SCHEDULER__MP_START_METHOD=forkserver AIRFLOW__SCHEDULER__MP_FORKSERVER_PRELOAD=apportion.dags.warm
 
 Nothing here computes: no thread of torch, no CUDA context exists before the fork, so that results are the same.
 """

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, ValidatorFunctionWrapHandler, field_validator
 
-from apportion.corpus.recordings.mirrored import Mirror, mirrored
+from apportion.corpus.recordings.mirrored import Unread
 from apportion.foundation.errors import InputError
 from apportion.foundation.files import canonical_json, check_path, digest, found_from, is_address
 from apportion.foundation.settings import PresetSettings, Settings, problems
@@ -140,7 +140,8 @@ class Config(Settings):
     """Everything a run depends on. Relative paths are relative to the configuration file.
 
     A section is read when it is first asked for, so that a run of one stage imports what that stage needs. It is
-    checked as soon as the configuration is made; the context ``{"checked": names}`` checks those sections alone.
+    checked as soon as the configuration is made; the context ``{"checked": names}`` checks those sections alone. A
+    corpus at a URL is looked at when it is first asked for, too.
     """
 
     corpus: Path = Field(description="the corpus folder, made by `apportion import`, or its URL: s3://BUCKET/FOLDER")
@@ -178,12 +179,21 @@ class Config(Settings):
 
         def __getattribute__(self, name: str) -> Any:
             value = super().__getattribute__(name)
+            if isinstance(value, Unread):
+                return value.mirror
             return value.settings if isinstance(value, Section) else value
 
-    @field_validator("corpus", mode="before")
+    @field_validator("corpus", mode="wrap")
     @classmethod
-    def _corpus(cls, corpus: Any) -> Any:
-        return mirrored(corpus) if isinstance(corpus, str) and is_address(corpus) else corpus
+    def _corpus(cls, corpus: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        return Unread.of(corpus) if isinstance(corpus, str) and is_address(corpus) else handler(corpus)
+
+    @field_validator("output", "frozen", mode="before")
+    @classmethod
+    def _folder(cls, folder: Any) -> Any:
+        if isinstance(folder, str) and is_address(folder):
+            raise ValueError("a folder of this machine is needed; what hosts share goes to the bucket of run.store")
+        return folder
 
     @field_validator(*SECTIONS, mode="plain")
     @classmethod
@@ -357,8 +367,9 @@ def load_config(path: str | Path, preset: str | None = None, checked: Collection
     base = path.resolve().parent
     context = {"source": str(path), "base": base, "checked": checked}
     config = _anchored(_checked(values, context), base)
-    for named in (config.corpus, config.output):
-        check_path(named)
+    for place in (config.__dict__["corpus"], config.output):
+        if isinstance(place, Path):
+            check_path(place)
     return config
 
 
@@ -382,10 +393,8 @@ def _anchored(config: Config, base: Path) -> Config:
     paths = ("recorded", "record", "llm_cache", "prices", "tensorboard")
     given = {name: getattr(config.run, name) for name in paths}
     run = {name: found_from(base, path) for name, path in given.items() if isinstance(path, Path)}
-    corpus = config.corpus if isinstance(config.corpus, Mirror) else found_from(base, config.corpus)
-    places = {"corpus": corpus, "output": found_from(base, config.output)}
-    if config.frozen is not None:
-        places["frozen"] = found_from(base, config.frozen)
+    given = {name: config.__dict__[name] for name in ("corpus", "output", "frozen")}
+    places = {name: found_from(base, place) for name, place in given.items() if isinstance(place, Path)}
     return config.changed("run", **run).model_copy(update=places)
 
 

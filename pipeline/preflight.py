@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from apportion.corpus.recordings.mirrored import named
 from apportion.features.emotion_model.choice import resolve_emotion_model
 from apportion.foundation.errors import InputError
 from apportion.pipeline.assembly import open_engine
@@ -50,7 +51,15 @@ def check(config: Config, stages: Sequence[str] | None = None, *, sends: bool = 
 
 
 def check_output(config: Config) -> None:
-    """Raise InputError where the run folder and the corpus are one, or one lies in the other."""
+    """Raise InputError where the run folder and the corpus are one, or one lies in the other.
+
+    Of a bucket: where whoever empties the run's part of it would delete the corpus.
+    """
+    if (store := config.run.store) is not None and f"{named(config.corpus)}/".startswith(f"{store}/"):
+        raise InputError(
+            f"run.store = {store!r}: the corpus {named(config.corpus)} lies there, and to start afresh is to empty it. "
+            "Set run.store to a folder beside the corpus."
+        )
     output, corpus = config.output.resolve(), config.corpus.resolve()
     if output == corpus:
         where = "the corpus itself, whose tables a run would write over"

@@ -68,14 +68,19 @@ def shown(url: str) -> str:
     return ascii(f"{scheme}://{host.rpartition('@')[2]}{slash}{key}")[1:-1]
 
 
-def address_fault(url: str) -> tuple[str, str] | None:
-    """What is wrong with a URL and what to do, or None; nobody is asked."""
+def address_fault(url: str, *, tables: bool = False) -> tuple[str, str] | None:
+    """What is wrong with a URL and what to do, or None; nobody is asked.
+
+    ``tables``: tables may lie there, so that it may be a folder, or a whole bucket.
+    """
     scheme = url.partition("://")[0].lower()
     if scheme not in PACKAGES:
-        return f"is no address that recordings are read from; allowed are {ALLOWED}", "Copy the file into the corpus."
+        read, remedy = ("tables", "to this machine") if tables else ("recordings", "into the corpus")
+        return f"is no address that {read} are read from; allowed are {ALLOWED}", f"Copy the file {remedy}."
     try:
         parts = urlsplit(url)
-        named = bool(parts.netloc) and (scheme == "memory" or bool(parts.path.strip("/"))) and (parts.port or 1) > 0
+        alone = scheme == "memory" or (tables and not scheme.startswith("http"))
+        named = bool(parts.netloc) and (alone or bool(parts.path.strip("/"))) and (parts.port or 1) > 0
     except ValueError:
         named = False
     if not named or not url.isprintable() or " " in url:
@@ -93,9 +98,9 @@ def address_fault(url: str) -> tuple[str, str] | None:
     return None
 
 
-def source_of(url: str) -> Web | Bucket:
+def source_of(url: str, *, tables: bool = False) -> Web | Bucket:
     """What reads ``url``. Raises ``UnitError``: it may not be read, or its package is not installed."""
-    if fault := address_fault(url):
+    if fault := address_fault(url, tables=tables):
         raise UnitError(f"{shown(url)} {fault[0]}. {fault[1]}")
     return Web(url) if url.lower().startswith("http") else Bucket(url)
 
@@ -194,7 +199,7 @@ class Web:
             told = {401: "may not be read", 403: "may not be read", 404: "is not there", 410: "is not there"}
             raise UnitError(
                 f"{shown(self._url)} {told.get(status, 'cannot be read')} (the server answered {status}). Correct the "
-                "media table, or put the file there where everybody may read it."
+                "address (of a recording: in the media table), or put the file there where everybody may read it."
             )
 
 
@@ -217,7 +222,8 @@ def _checked_host(url: str, asked: str) -> list[str]:
     if not all(ipaddress.ip_address(address).is_global for address in found):
         raise UnitError(
             f"{shown(asked)}: {host} is a host of this machine or of a private network, and you have not agreed to "
-            f"read from it. If that is meant, set {HOSTS}={host}; otherwise correct the media table."
+            f"read from it. If that is meant, set {HOSTS}={host}; otherwise correct "
+            "the address (of a recording: in the media table)."
         )
     return found
 

@@ -37,6 +37,10 @@ _seen: dict[str, tuple[Remote, str]] = {}
 """What this process has looked at: a recording stays the same while it works."""
 
 
+class PassingError(UnitError):
+    """A server or the network failed, or somebody wrote meanwhile: the same command may succeed later."""
+
+
 def state_of(url: str) -> tuple[Remote, str]:
     """What the server tells of the recording, and a stamp that is another one when it changes; asked once a process.
 
@@ -129,7 +133,7 @@ def _fetch(copy: _Copy, url: str, remote: Remote, stamp: str) -> None:
     except ChangedError:
         copy.part.unlink()
         _seen.pop(url, None)
-        raise UnitError(f"{shown(url)} changed while it was read. Run the same command again.") from None
+        raise PassingError(f"{shown(url)} changed while it was read. Run the same command again.") from None
     except OSError as error:
         raise UnitError(
             f"{shown(url)} cannot be kept in {copy.folder} ({error.strerror or error}). Free some space, set {SIZE} "
@@ -202,7 +206,7 @@ def _said(path: Path) -> dict[str, Any]:
 
 
 def asked_again(url: str, ask: Callable[[], Answer]) -> Answer:
-    """What a server answers; raises ``UnitError`` where it fails again and again, or as ``ask``."""
+    """What a server answers; raises ``PassingError`` where it fails again and again, or as ``ask``."""
     failed = 0
     while True:
         try:
@@ -214,7 +218,7 @@ def asked_again(url: str, ask: Callable[[], Answer]) -> Answer:
 
 def _wait(url: str, failed: int, cause: str) -> None:
     if failed >= TRIES:
-        raise UnitError(
+        raise PassingError(
             f"{shown(url)} could not be read, {failed} times in a row ({cause}). What has come is kept: run the same "
             "command again."
         )

@@ -12,15 +12,16 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PosixPath
 from posixpath import normpath
 from typing import Any
 from urllib.parse import quote, unquote
 
-from apportion.corpus.recordings.addresses import Remote, Web, shown, source_of
+from apportion.corpus.recordings.addresses import Remote, Web, address_fault, shown, source_of
 from apportion.corpus.recordings.container import SUFFIXES
-from apportion.corpus.recordings.fetched import SIZE, asked_again, held, limit, state_of
+from apportion.corpus.recordings.fetched import SIZE, PassingError, asked_again, held, limit, state_of
 from apportion.foundation.cache_dir import cache_folder
 from apportion.foundation.errors import InputError, UnitError
 from apportion.foundation.files import is_address, write_atomically
@@ -45,13 +46,47 @@ class Mirror(PosixPath):
         return named(self)
 
 
+@dataclass(frozen=True, repr=False)
+class Unread:
+    """What lies at a URL, mirrored when it is first asked for: whoever has this object sees one state of it."""
+
+    url: str
+
+    @classmethod
+    def of(cls, url: str) -> Unread:
+        """Raises ``InputError``: no table can lie there, or its package is missing. Nobody is asked."""
+        check_address(url)
+        return cls(_plain(url))
+
+    def __repr__(self) -> str:
+        return self.url
+
+    @cached_property
+    def mirror(self) -> Mirror:
+        """See `mirrored`."""
+        return mirrored(self.url)
+
+
+def check_address(url: str) -> None:
+    """Raise ``InputError`` where no table can lie at ``url``, or its package is missing; nobody is asked."""
+    if {".", ".."} & set(unquote(url).split("/")):
+        raise InputError(f"{shown(url)}: leads out of its folder. Write the whole address, without . and ..")
+    if fault := address_fault(url, tables=True):
+        raise InputError(f"{shown(url)} {fault[0]}. {fault[1]}")
+
+
+def _plain(url: str) -> str:
+    return url if url.endswith("://") else url.rstrip("/")
+
+
 def mirrored(url: str, state: str | None = None) -> Mirror:
     """The folder of this machine with the files that lie directly in the folder ``url``, or with the file ``url``.
 
     ``state`` is that of the mirror in another process. Raises ``InputError``: no such address, bucket or folder; no
     access; its package is missing; it is larger than `APPORTION_MEDIA_GB`; it is in another state by now.
+    ``PassingError``: its server does not answer, or it changes meanwhile.
     """
-    url = url.rstrip("/")
+    url = _plain(url)
     note = cache_folder() / FOLDER / f"{state}.json"
     about = _read(note) if state is not None else None
     try:
@@ -61,6 +96,8 @@ def mirrored(url: str, state: str | None = None) -> Mirror:
         if state is not None and folder.name != state:
             raise InputError(f"{shown(url)} changed since the run began. Run the same command again.")
         links = {name: _copy(f"{url}/{quote(name)}" if name else url, of) for name, of in files.items()}
+    except PassingError:
+        raise
     except UnitError as error:
         raise InputError(str(error)) from None
     with _told(folder):
@@ -99,9 +136,8 @@ def address_in(root: Path, path: str) -> str:
 
 
 def _listed(url: str) -> dict[str, Remote]:
-    if {".", ".."} & set(unquote(url).split("/")):
-        raise InputError(f"{shown(url)}: leads out of its folder. Write the whole address, without . and ..")
-    source = source_of(url)
+    check_address(url)
+    source = source_of(url, tables=True)
     if isinstance(source, Web):
         found = state_of(url)[0]
         stamped = found.etag or found.changed or uuid.uuid4().hex  # Without any it may be another one each time.

@@ -11,6 +11,9 @@ from apportion.llm_client.cost.tokens import estimated_input_tokens, way_of_coun
 from apportion.llm_client.request import ChatReply, ChatRequest
 from apportion.llm_client.usage import usd_text
 
+PRICES, RUN_PRICES = "--prices FILE", "run.prices"
+"""How a table of prices is named: by commands, and in the configuration of a run."""
+
 
 @dataclass(frozen=True)
 class CostEstimate:
@@ -33,12 +36,12 @@ class CostEstimate:
         """Requests that have to be asked."""
         return self.requests - self.answered
 
-    def text(self) -> str:
-        """Two lines for a person."""
+    def text(self, prices: str = PRICES) -> str:
+        """Two lines for a person; ``prices`` is what a table of prices is named with."""
         return (
             f"{self.model}: {self.requests:,} requests, {self.answered:,} answered already, {self.remaining:,} to ask\n"
             f"  for these about {self.input_tokens:,} input tokens ({self.counting}) and {self.output_tokens:,} output "
-            f"tokens (an estimate): {cost_text(self.usd, 'about')}"
+            f"tokens (an estimate): {cost_text(self.usd, 'about', prices)}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -46,13 +49,15 @@ class CostEstimate:
         return {**asdict(self), "remaining": self.remaining}
 
 
-def cost_text(usd: float | None, about: str) -> str:
+def cost_text(usd: float | None, about: str, prices: str = PRICES) -> str:
     """What tokens would cost, for a person; ``about`` goes before the sum, None is a model without a price.
 
+    ``prices`` is what a table of prices is named with.
+
     >>> cost_text(1.5, "about"), cost_text(None, "about")
-    ('about $1.50', 'cost unknown: no price for this model; name a table with run.prices')
+    ('about $1.50', 'cost unknown: no price for this model; name a table with --prices FILE')
     """
-    unknown = "cost unknown: no price for this model; name a table with run.prices"
+    unknown = f"cost unknown: no price for this model; name a table with {prices}"
     return unknown if usd is None else f"{about} {usd_text(usd)}"
 
 
@@ -107,9 +112,9 @@ class CostUpperBound:
     usd: float | None
     recorded: bool
 
-    def text(self, when: str = "") -> str:
-        """Two lines for a person; ``when`` goes behind the number of requests."""
-        paid = "replies are recorded" if self.recorded else cost_text(self.usd, "at most about")
+    def text(self, when: str = "", prices: str = PRICES) -> str:
+        """Two lines for a person; ``when`` goes behind the number of requests, ``prices`` as in `cost_text`."""
+        paid = "replies are recorded" if self.recorded else cost_text(self.usd, "at most about", prices)
         return (
             f"{self.model}: at most {self.requests:,} requests{when}\n"
             f"  for these about {self.input_tokens:,} input tokens and {self.output_tokens:,} output tokens (an "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from apportion.llm_client.cache.recorded import kept_replies
-from apportion.llm_client.cost.estimate import CostUpperBound
+from apportion.llm_client.cost.estimate import RUN_PRICES, CostUpperBound
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.cost.tokens import estimated_input_tokens
 from apportion.llm_client.errors import prefixed
@@ -74,7 +74,7 @@ def price_partner(engine: Engine, stages: Collection[str]) -> CostUpperBound | N
 
 def partner_text(priced: CostUpperBound) -> str:
     """What `price_partner` gives, as two lines for a person."""
-    return f"partner         {priced.text(' while align trains')}"
+    return f"partner         {priced.text(' while align trains', RUN_PRICES)}"
 
 
 def preview_partner(engine: Engine, stages: Collection[str], count: int) -> Preview | None:

@@ -15,7 +15,7 @@ from apportion.decompose.session_methods.llm_requests import session_requests
 from apportion.decompose.session_methods.rubric import TOKENS_A_TURN as TOKENS_A_RUBRIC_TURN
 from apportion.foundation.errors import UnitError
 from apportion.llm_client.cache.recorded import kept_replies
-from apportion.llm_client.cost.estimate import CostEstimate, cost_text, estimate
+from apportion.llm_client.cost.estimate import RUN_PRICES, CostEstimate, cost_text, estimate
 from apportion.llm_client.cost.prices import find_price
 from apportion.llm_client.errors import prefixed
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -60,7 +60,7 @@ class Pricing:
 
     def text(self) -> str:
         """A few lines for a person."""
-        lines = [f"language model  {self.estimate.text()}"]
+        lines = [f"language model  {self.estimate.text(RUN_PRICES)}"]
         if self.recorded:
             lines = [
                 f"language model  {self.estimate.requests:,} requests, {self.estimate.answered:,} of them recorded"
@@ -89,7 +89,7 @@ class Pricing:
             return []
         told = f"{self.whole.requests:,} requests"
         if not self.recorded:
-            told += f", {self.whole.remaining:,} to ask: {cost_text(self.whole.usd, 'about')}"
+            told += f", {self.whole.remaining:,} to ask: {cost_text(self.whole.usd, 'about', RUN_PRICES)}"
         which = (
             "as chosen"
             if self.chosen

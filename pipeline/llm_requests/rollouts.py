@@ -14,7 +14,7 @@ from apportion.environments.agents.language_model import ATTEMPTS
 from apportion.environments.rollout_preview import PlannedRollouts, PredictedRequests, Prompt, kept_alone
 from apportion.environments.sotopia.evaluation.language_model import ATTEMPTS as JUDGE_ATTEMPTS
 from apportion.foundation.errors import UnitError
-from apportion.llm_client.cost.estimate import cost_text
+from apportion.llm_client.cost.estimate import RUN_PRICES, cost_text
 from apportion.llm_client.cost.prices import Price, find_price
 from apportion.llm_client.errors import prefixed
 from apportion.llm_client.request import ChatReply, ChatRequest
@@ -86,11 +86,12 @@ class PlayPrice:
         """Two lines for a person."""
         kept = f", {self.kept:,} of them need no reply" if self.kept else ""
         sessions = f"{self.sessions:,} session{'s' * (self.sessions != 1)}"
+        cost = cost_text(self.usd, "about", RUN_PRICES)
         return (
             f"{self.method}: {sessions}, {self.histories:,} histories, {self.plays:,} plays{kept}; "
             f"about {self.acts:,} acts to play (at most {self.most_acts:,}), {self.judged:,} questions to a judge\n"
             f"  {self.requests:,} requests, about {self.input_tokens:,} input tokens and {self.output_tokens:,} output "
-            f"tokens (an estimate): {cost_text(self.usd, 'about')}; about {self.hours:.2g} h at {REPLY_S:g} s a reply"
+            f"tokens (an estimate): {cost}; about {self.hours:.2g} h at {REPLY_S:g} s a reply"
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from apportion.decompose.methods import METHODS
 from apportion.llm_client.cache.cache import ReplyCache
+from apportion.llm_client.cost.estimate import RUN_PRICES
 from apportion.llm_client.usage import Usage, budget_text, usd_text
 from apportion.pipeline.config import Config
 from apportion.pipeline.stages.plugins import asking_other, asking_partner
@@ -29,7 +30,7 @@ class Spending:
         """One line for a person."""
         line = f"{self.model}: {self.run.text()}; {usd_text(self.total.usd)} in all in this reply cache"
         if self.run.unpriced:
-            line += f". No price known for {self.model!r}, or no count by its server: name a table with run.prices"
+            line += f". No price known for {self.model!r}, or no count by its server: name a table with {RUN_PRICES}"
         if self.budget_usd is not None:
             line += f"; {budget_text(self.budget_usd, self.total)}"
         return line

@@ -57,6 +57,7 @@ def test_a_model_of_reactions_is_found_from_the_file_and_shown_without_its_place
         ("corpus = 'c'\n[decompose.llm]\nmodle = 'x'", r"decompose.llm.modle: unknown key; did you mean 'model'\?"),
         ("corpus = 'c'\nzzzzzz = 1", "zzzzzz: unknown key; remove it"),
         ("output = 'o'", "corpus: missing"),
+        ("corpus = 'c'\noutput = 's3://b/o'", "output = 's3://b/o': a folder of this machine .* bucket of run.store"),
         ("corpus = 'c'\nseeds = []", "seeds"),
         ("corpus = 'c'\nseeds = [1, 1]", "repeat"),
         ("corpus = 'c'\n[split]\ntrain = 2.0", "split.train = 2.0"),

@@ -10,6 +10,7 @@ import click
 
 from apportion.commands.shared.options import PATH, json_option
 from apportion.foundation.errors import InputError, UnitError
+from apportion.foundation.files import check_path
 
 EVERY_S = 2.0
 IDLE = 30
@@ -35,6 +36,9 @@ def status_command(source: Path, watch: bool, provenance: Path | None, gc: bool,
         raise click.UsageError("--json goes with the status alone; what --provenance prints is JSON.")
     if sum((watch, gc, provenance is not None)) > 1:
         raise click.UsageError("take one of --watch, --provenance and --gc.")
+    check_path(source)
+    if not source.exists():
+        raise InputError(f"{source}: no such run folder or configuration. Name what `apportion run` was given or made.")
     if gc or provenance is not None:
         _ask_store(source, provenance, delete)
     else:

@@ -61,7 +61,7 @@ def tables_sotopia_command(
     from apportion.foundation.intervals.resampling import Sampling
 
     chosen = ReportChoice(corpora, judge, people, humans, option_names())
-    rated = read_rated(chosen) if corpora else RatedEpisodes.none()
+    rated = RatedEpisodes.none() if chosen.is_empty else read_rated(chosen)
     made = report(rated, Sampling(bootstrap, seed), None if hard is None else hard_tasks_in(hard))
     tell_tables(made, out, as_json)
 

@@ -43,7 +43,7 @@ def tables_savoir_command(
     from apportion.foundation.intervals.resampling import Sampling
 
     chosen = ReportChoice(corpora, judge, (), humans, option_names())
-    rated = read_rated(chosen) if corpora else RatedEpisodes.none()
+    rated = RatedEpisodes.none() if chosen.is_empty else read_rated(chosen)
     compared = PolicyComparison(None if hard is None else hard_tasks_in(hard), partner, by_agent("size", sizes, whole))
     made = trained_report(rated, compared, Sampling(bootstrap, seed))
     tell_tables(made, out, as_json)

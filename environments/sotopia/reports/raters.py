@@ -47,6 +47,11 @@ class ReportChoice:
     humans: tuple[str, ...] = ()
     called: Callable[[str], str] = str
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is given that anybody could have played, judged or rated."""
+        return not (self.corpora or self.judge or self.people or self.humans)
+
 
 @dataclass(frozen=True)
 class RatedEpisodes:
@@ -67,7 +72,7 @@ class RatedEpisodes:
     @classmethod
     def none(cls) -> RatedEpisodes:
         """Before anybody has played."""
-        return cls((), "nobody", ("nobody",))
+        return cls((), "", ())
 
     def played_by_people(self, seat: Seat) -> bool:
         """Whether a person played."""
@@ -89,7 +94,9 @@ class RatedEpisodes:
 
 
 def titled(judge: str) -> str:
-    """An annotator in a title; what rules say is never called SOTOPIA-EVAL."""
+    """An annotator in a title; what rules say is never called SOTOPIA-EVAL, and nobody's name is that of nobody."""
+    if not judge:
+        return "(nobody yet)"
     return f"{judge!r} (rules; not SOTOPIA-EVAL)" if judge == RULES else repr(judge)
 
 
@@ -100,7 +107,7 @@ def read_rated(choice: ReportChoice) -> RatedEpisodes:
     that shares no episode with the others or has nobody new; what `read_scored` raises.
     """
     if not choice.corpora:
-        raise InputError(f"no corpus; give {choice.called('corpora')}")
+        raise InputError("no corpus: name at least one, of simulated episodes with ratings.")
     corpora = [Corpus.open(path) for path in choice.corpora]
     seats = read_scored(corpora)
     if not annotators(seats):

@@ -117,7 +117,7 @@ def test_a_recording_that_became_another_one_is_told(web):
 def test_what_a_server_refuses_names_the_file_and_the_answer(web, status, words):
     web.spoil = lambda path, count: status
     with pytest.raises(
-        UnitError, match=rf"/film.mp4 {words} \(the server answered {status}\)\. Correct the media table"
+        UnitError, match=rf"/film.mp4 {words} \(the server answered {status}\)\. Correct the address \(of a rec"
     ):
         Web(f"{web.url}/film.mp4").look()
 

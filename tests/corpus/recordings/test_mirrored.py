@@ -25,7 +25,9 @@ from apportion.foundation.errors import InputError, UnitError
 from apportion.pipeline import assembly
 from apportion.pipeline.config import load_config
 from apportion.pipeline.engine.store import InputHashes
+from apportion.pipeline.preflight import check_output
 from apportion.pipeline.results.run_folder import corpus_place, recorded_corpus, remember_corpus
+from tests.behaviour.command import config, in_process
 from tests.behaviour.small import write_small_corpus
 from tests.bucket_server import ENVIRONMENT, serving
 from tests.corpus.recordings.web import serve
@@ -92,10 +94,10 @@ def test_a_corpus_at_a_url_is_that_of_the_folder_and_is_fetched_once(server, cor
 
 def test_a_configuration_gives_the_keys_of_a_local_corpus_and_sees_a_change(server, corpus, tmp_path):
     def keys(place, name):
-        config = tmp_path / name
-        config.write_text(f'corpus = "{place}"\noutput = "run-{name}"\n[decompose]\nmethod = "sentiment"\n')
+        path = tmp_path / name
+        path.write_text(f'corpus = "{place}"\noutput = "run-{name}"\n[decompose]\nmethod = "sentiment"\n')
         assembly._kept.clear()
-        engine = assembly.open_engine(load_config(config))
+        engine = assembly.open_engine(load_config(path))
         units = {stage: engine.plan.units[stage] for stage in ("judge", "split")}
         return {(stage, unit.session_id): engine.key(stage, unit) for stage in units for unit in units[stage]}
 
@@ -104,6 +106,47 @@ def test_a_configuration_gives_the_keys_of_a_local_corpus_and_sees_a_change(serv
     write_small_corpus(corpus, sessions=4, exchanges=4)
     put(corpus)
     assert keys(URL, "remote.toml") == keys("corpus", "again.toml") != first
+
+
+def test_a_configuration_looks_at_a_url_when_it_is_asked_for_and_keeps_what_it_saw(server, corpus, tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text(f'corpus = "{URL}/"\noutput = "run"\n[decompose]\nmethod = "sentiment"\n')
+    loaded = load_config(path)
+    other = loaded.with_run(workers=1)
+    assert loaded.settings == other.settings == load_config(path).settings and not server.requests
+    first = loaded.corpus
+    assert first == Corpus.open(URL).root and server.requests
+    write_small_corpus(corpus, sessions=5)
+    put(corpus)
+    assert other.corpus == first == pickle.loads(pickle.dumps(loaded)).corpus != load_config(path).corpus
+
+
+def test_what_a_command_does_not_need_is_not_asked_for(server, tmp_path, monkeypatch):
+    server.refuse = lambda method, path: 503
+    path = config(tmp_path, f'corpus = "{URL}"\noutput = "run"\n[decompose]\nmethod = "sentiment"\n')
+    told = in_process(monkeypatch, "status", path)
+    assert (told.returncode, "nothing has been run into this folder" in told.stderr) == (2, True)
+    assert in_process(monkeypatch, "init", URL, "--help").returncode == 0 and not server.requests
+    done = in_process(monkeypatch, "run", path)
+    told = f"{URL} could not be read, 5 times in a row"
+    assert done.returncode == 1 and told in done.stderr and not (tmp_path / "run").exists()
+
+
+def test_a_corpus_may_be_a_whole_bucket(server, corpus, tmp_path):
+    put(corpus, "s3://bucket")
+    there = Corpus.open("s3://bucket/")
+    assert there.root.name == "bucket" and there.session_ids() == Corpus.open(corpus).session_ids()
+    path = config(tmp_path, 'corpus = "s3://bucket"\noutput = "run"\n[decompose]\nmethod = "sentiment"\n')
+    assert load_config(path).corpus == there.root
+
+
+@pytest.mark.parametrize("store", ["s3://bucket", "s3://bucket/data", URL])
+def test_a_bucket_that_holds_the_corpus_is_no_store(server, corpus, tmp_path, monkeypatch, store):
+    text = f'corpus = "{URL}"\noutput = "run"\n[run]\nstore = "{store}"\n[decompose]\nmethod = "sentiment"\n'
+    done = in_process(monkeypatch, "run", config(tmp_path, text))
+    assert done.returncode == 2 and f"run.store = '{store}': the corpus {URL} lies there" in done.stderr
+    assert not server.called("PUT")
+    check_output(load_config(config(tmp_path, text.replace(f'store = "{store}"', f'store = "{URL}2"'))))
 
 
 def test_a_run_and_a_moved_one_know_their_corpus_by_its_url(server, corpus, tmp_path):
@@ -168,8 +211,10 @@ def test_a_recording_that_leaves_the_corpus_is_refused(server, corpus, path):
         ("s3://nobody/chats", "s3://nobody/chats: no such bucket. Check the address"),
         ("s3://bucket/empty", "s3://bucket/empty is not there. Check the address, and that something was put there"),
         ("s3://bucket/data", "s3://bucket/data: no table lies there. Name the folder with sessions.parquet"),
-        ("s3://bucket", "is no address of a file"),
-        ("ftp://host/chats", "ftp://host/chats is no address that recordings are read from; allowed are s3://"),
+        ("s3://bucket", "s3://bucket: no table lies there. Name the folder with sessions.parquet"),
+        ("s3://", "s3:// is no address of a file"),
+        ("https://host", "https://host is no address of a file"),
+        ("ftp://host/chats", "ftp://host/chats is no address that tables are read from; allowed are s3://"),
         ("s3://bucket/data/../data/chats", "leads out of its folder. Write the whole address"),
         ("s3://bucket/data/%2e%2e/chats", "leads out of its folder"),
         ("s3://ann:pw@bucket/chats", "holds a user, a query or a fragment"),
@@ -188,7 +233,7 @@ def test_no_access_no_package_and_a_server_that_fails_are_told(server, corpus, c
     assert code == 2 and "may not be read: the credentials of the environment do not allow it" in told
     server.refuse = lambda method, path: 503 if path.endswith("ratings.parquet") else None
     code, told = fails("inspect", URL, capsys=capsys)
-    assert code == 2 and "ratings.parquet could not be read, 5 times in a row" in told
+    assert code == 1 and "ratings.parquet could not be read, 5 times in a row" in told
     assert not [value for value in ENVIRONMENT.values() if value in told and "canary" in value.lower()]
     assert not (corpus.parent / "cache" / FOLDER).exists()
     monkeypatch.setattr(addresses, "find_spec", lambda name: None)
@@ -207,7 +252,7 @@ def test_a_download_that_is_torn_leaves_no_half_table_and_goes_on(server, corpus
         return 503 if len([one for one in asked if one.endswith("utterances.parquet")]) > 3 else None
 
     server.refuse = refuse
-    with pytest.raises(InputError, match=r"utterances.parquet could not be read"):
+    with pytest.raises(UnitError, match=r"utterances.parquet could not be read"):
         Corpus.open(URL)
     assert not list((tmp_path / "cache" / FOLDER).glob("*"))
     parts = [path.stat().st_size for path in (tmp_path / "cache" / "media").glob("*.part")]

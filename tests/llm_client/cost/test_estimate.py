@@ -49,5 +49,7 @@ def test_the_most_in_words() -> None:
     priced = CostUpperBound("m", 1234, 12_000, 3_400, 0.5, recorded=False)
     assert priced.text() == f"m: at most 1,234 requests\n{TOKENS}at most about $0.5000"
     assert priced.text(" while it rains").startswith("m: at most 1,234 requests while it rains\n")
-    assert CostUpperBound("m", 1234, 12_000, 3_400, None, False).text().endswith("; name a table with run.prices")
+    unknown = CostUpperBound("m", 1234, 12_000, 3_400, None, False)
+    assert unknown.text().endswith("; name a table with --prices FILE")
+    assert unknown.text(prices="run.prices").endswith("; name a table with run.prices")
     assert CostUpperBound("m", 1234, 12_000, 3_400, 0.5, True).text().endswith("(an estimate): replies are recorded")

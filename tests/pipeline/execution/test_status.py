@@ -136,6 +136,7 @@ def test_a_new_run_forgets_the_one_before_and_a_unit_alone_is_no_run(tmp_path):
     ("arguments", "words"),
     [
         (["status", "{}/corpus"], "corpus: nothing has been run into this folder. Run `apportion run CONFIG` first."),
+        (["status", "{}/nowhere"], "nowhere: no such run folder or configuration. Name what `apportion run` was"),
         (["status", "{}/run", "--gc"], "is a folder: --provenance and --gc take the configuration"),
         (["status", "{}/config.toml", "--delete"], "--delete goes with --gc"),
         (["status", "{}/config.toml", "--gc", "--json"], "--json goes with the status alone"),

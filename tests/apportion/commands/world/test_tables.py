@@ -81,6 +81,12 @@ def test_what_is_missing_names_the_command_that_fills_it(tmp_path, capsys, table
     assert "To fill what is not there:\n" in told and all(fill in told for fill in filled.values())
 
 
+@pytest.mark.parametrize(("tables", "option"), [("sotopia", "--people"), ("savoir", "--human"), ("savoir", "--judge")])
+def test_who_is_named_without_a_corpus_is_not_left_out_in_silence(capsys, tables, option):
+    assert called("world", "tables", tables, option, "ann") == 2
+    assert "no corpus: name at least one" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("tables", ["sotopia", "savoir", "stackelberg"])
 def test_episodes_that_nobody_rated_name_the_command_that_rates_them(tmp_path, capsys, tables):
     made = Made()

@@ -94,6 +94,7 @@ def test_what_is_missing_says_why(rated: RatedEpisodes, tmp_path: Path) -> None:
 
 def test_before_anybody_has_played_every_row_says_how_it_is_filled() -> None:
     report = trained_report(RatedEpisodes.none(), PolicyComparison(), SAMPLING)
+    assert "judge (nobody yet)" in report.text() and "'nobody'" not in report.text()
     fills = {rows: fill for _, fill, rows in report.tables[0].fills()}
     assert fills["ppdpp"].startswith("apportion train player ppdpp sotopia ppdpp --policy Qwen/")
     assert len(report.tables[0].columns) == 9 and "apportion run savoir.toml" in fills["savoir"]
