@@ -20,6 +20,7 @@ from apportion.pipeline.engine.plan import last_stages
 from apportion.pipeline.execution.local import run_locally
 from apportion.pipeline.execution.shards import finish, list_shards, prepare, run_shard
 from apportion.pipeline.stages.registry import STAGES
+from tests.behaviour.command import without_workers
 from tests.behaviour.small import write_small_corpus
 from tests.made_once import made_once
 
@@ -49,8 +50,8 @@ def write_corpora(folder: Path) -> None:
 
 
 def run(path: Path, stages=("rewards",)) -> dict[str, dict[str, int]]:
-    _kept.clear()
-    return run_locally(load_config(path).with_run(workers=1), stages, quiet=True).result.counts()
+    with without_workers():
+        return run_locally(load_config(path), stages, quiet=True).result.counts()
 
 
 def sessions_of(folder: Path, table: str, *, fresh: bool) -> pa.Table:
@@ -228,8 +229,8 @@ def test_methods_whose_network_is_not_kept_are_refused_by_name(folder):
 
 def test_without_a_new_session_it_is_said_and_without_a_score_refused(folder):
     path = write(folder, "nightly", "old", JUDGED, "base")
-    _kept.clear()
-    summary = run_locally(load_config(path), ["rewards"], quiet=True)
+    with without_workers():
+        summary = run_locally(load_config(path), ["rewards"], quiet=True)
     assert any("no session is new to" in warning for warning in summary.warnings)
     assert sessions_of(folder / "nightly", "rewards", fresh=True).num_rows == 0
 
