@@ -54,10 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("slow")
 
 
-def pytest_collection_finish() -> None:
-    """What stays to the end (modules, test items) is not looked through by every full collection: a second each."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and found stays to the end: collections that look through it are a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

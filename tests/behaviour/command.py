@@ -44,6 +44,15 @@ def threads(*arguments: Any) -> Iterator[Executor]:
 
 
 @contextmanager
+def without_workers() -> Iterator[None]:
+    """Runs of this process start no others; nothing is left of an earlier run, as a worker has nothing of it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("apportion.pipeline.execution.runner._process_pool", threads)
+        assembly._kept.clear()
+        yield
+
+
+@contextmanager
 def _logged(stream: io.StringIO) -> Iterator[None]:
     """What is logged goes where a process without handlers of its own writes it; pytest's hide it."""
     handler = logging.StreamHandler(stream)
@@ -58,11 +67,9 @@ def _logged(stream: io.StringIO) -> Iterator[None]:
 def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
     """`apportion ARGUMENTS` without a process of its own or of workers; nothing is left of an earlier run."""
     out, err, code = io.StringIO(), io.StringIO(), 0
-    with monkeypatch.context() as patched, redirect_stdout(out), redirect_stderr(err), _logged(err):
-        patched.setattr("apportion.pipeline.execution.runner._process_pool", threads)
+    with monkeypatch.context() as patched, without_workers(), redirect_stdout(out), redirect_stderr(err), _logged(err):
         for name, value in changes.items():
             patched.setenv(name, value)
-        assembly._kept.clear()
         try:
             main([str(argument) for argument in arguments])
         except SystemExit as end:

@@ -162,13 +162,13 @@ def test_an_output_that_is_a_file(small, tmp_path, apportion):
     assert done.returncode == 2 and "cannot be written" in done.stderr
 
 
-def test_two_runs_at_once_do_not_share_a_folder(small, tmp_path):
+def test_two_runs_at_once_do_not_share_a_folder(small, tmp_path, apportion):
     import fcntl
 
     (tmp_path / "run").mkdir()
     with (tmp_path / "run" / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        done = in_a_process("run", "--only", "decompose", small)
+        done = apportion("run", "--only", "decompose", small)
     assert done.returncode == 2 and "in use by another run" in done.stderr
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import run_locally
-from tests.behaviour.command import config
+from tests.behaviour.command import config, without_workers
 from tests.behaviour.small import write_small_corpus
 from tests.decompose.session_methods.test_llm import good
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -51,7 +51,7 @@ def run(tmp_path_factory):
         return completion(PROSE) if question == first[0] else good(body)
 
     server = OpenAIServer(answer=answer)
-    with serving(server):
+    with serving(server), without_workers():
         path = config(folder, TEXT.format(url=server.url))
         summary = run_locally(load_config(path), ["judge", "rewards"], quiet=True)
     return folder / "run", summary, server

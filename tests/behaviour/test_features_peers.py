@@ -13,7 +13,7 @@ from apportion.demo.builders.planting import Planted
 from apportion.demo.builders.tables import to_corpus
 from apportion.features.extract import extract_session
 from apportion.features.settings import FeatureSettings
-from tests.behaviour.command import apportion, config, in_process
+from tests.behaviour.command import config, in_process
 from tests.behaviour.test_planted_truth import events, frames_of
 from tests.features.clips import astronaut, flat, write_movie
 from tests.features.planted import Clip, happenings, spans, write_clip
@@ -41,7 +41,8 @@ def films(tmp_path_factory) -> Path:
     sessions = [film_session(name, f"media/{name}.mp4", score) for score, name in enumerate(
         ("again", "cut", "empty", "face"), start=1)]  # fmt: skip
     to_corpus([Planted(session, "film", {}) for session in sessions], corpus).write(corpus)
-    done = apportion("run", "--only", "features", config(folder, 'corpus = "corpus"\noutput = "run"\n'))
+    with pytest.MonkeyPatch.context() as patch:
+        done = in_process(patch, "run", "--only", "features", config(folder, 'corpus = "corpus"\noutput = "run"\n'))
     assert done.returncode == 1 and "cut" in done.stderr + done.stdout
     return folder
 

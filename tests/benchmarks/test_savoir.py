@@ -40,15 +40,3 @@ def test_the_corpus_of_its_episodes_can_be_labelled_and_rates_the_seller_alone(t
         assert 7 <= len(found.target_turns) <= 10
         assert open_session(corpus.session(session_id), corpus.root, None).turns_of(seller) == found.target_turns
     assert savoir_episodes.write_corpus(4, tmp_path / "sales").ratings == corpus.ratings
-
-
-@pytest.mark.slow
-def test_a_policy_learns_from_either_reward_and_the_best_words_are_warm():
-    most = savoir.best()
-    warm = np.full((savoir.ACTS, len(savoir.WORDS)), -50.0)
-    warm[:, :3] = 0.0
-    assert savoir.mean_score(savoir.Policy(warm), "warm", 4) == pytest.approx(most)
-    found = {name: savoir.learn(credit, 10.0, 0, 7.0) for name, credit in savoir.CREDITS.items()}
-    assert all(run.episodes and run.own == 20 * run.episodes for run in found.values())
-    assert found["episode-score"].played == 0 < found["savoir"].played
-    assert savoir.learn(savoir.CREDITS["episode-score"], 10.0, 0, 0.0).episodes == 0

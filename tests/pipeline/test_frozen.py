@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from apportion.pipeline.engine.plan import last_stages
 from apportion.pipeline.execution.local import run_locally
 from apportion.pipeline.execution.shards import finish, list_shards, prepare, run_shard
 from apportion.pipeline.stages.registry import STAGES
+from tests.behaviour.command import without_workers
 from tests.behaviour.small import write_small_corpus
 from tests.made_once import made_once
 
@@ -48,9 +50,11 @@ def write_corpora(folder: Path) -> None:
         Corpus.of(folder / name, part).write(folder / name)
 
 
-def run(path: Path, stages=("rewards",)) -> dict[str, dict[str, int]]:
+def run(path: Path, stages=("rewards",), by=without_workers) -> dict[str, dict[str, int]]:
+    """What became of the units; ``by=nullcontext`` has workers, as a run has them."""
     _kept.clear()
-    return run_locally(load_config(path).with_run(workers=1), stages, quiet=True).result.counts()
+    with by():
+        return run_locally(load_config(path).with_run(workers=1), stages, quiet=True).result.counts()
 
 
 def sessions_of(folder: Path, table: str, *, fresh: bool) -> pa.Table:
@@ -100,7 +104,7 @@ def test_an_old_session_whose_recording_changed_is_refused_and_one_that_is_gone_
 
 def test_a_corpus_that_grew_costs_its_new_sessions_alone_and_again_nothing(folder):
     path = write(folder, "nightly", "grown", JUDGED, "base")
-    counts = run(path)
+    counts = run(path, by=nullcontext)
     assert counts["judge"] == {"done": 6, "reused": 24} and counts["rewards"] == {"done": 2}
     assert run(path) == {"split": {"reused": 1}, "judge": {"reused": 30}, "rewards": {"reused": 2}}
     old, new = (pq.read_table(folder / name / "rewards.parquet") for name in ("base", "nightly"))
@@ -228,8 +232,8 @@ def test_methods_whose_network_is_not_kept_are_refused_by_name(folder):
 
 def test_without_a_new_session_it_is_said_and_without_a_score_refused(folder):
     path = write(folder, "nightly", "old", JUDGED, "base")
-    _kept.clear()
-    summary = run_locally(load_config(path), ["rewards"], quiet=True)
+    with without_workers():
+        summary = run_locally(load_config(path), ["rewards"], quiet=True)
     assert any("no session is new to" in warning for warning in summary.warnings)
     assert sessions_of(folder / "nightly", "rewards", fresh=True).num_rows == 0
 
@@ -239,11 +243,11 @@ def test_fitted_methods_and_reward_models_judge_what_is_new(tmp_path):
     write_corpora(tmp_path)
     base = write(tmp_path, "base", "old", LEARNED)
     last = last_stages(STAGES, None, ())
-    run(base, last)
-    counts = run(write(tmp_path, "nightly", "grown", LEARNED, "base"), last)
+    run(base, last, by=nullcontext)
+    counts = run(write(tmp_path, "nightly", "grown", LEARNED, "base"), last, by=nullcontext)
     assert counts["embed"] == {"done": 3, "reused": 12} and counts["train-reward"] == {"done": 3}
     assert counts["fit"] == {"done": 2} and not counts.keys() & {"evaluate", "align", "slices", "hand-labels"}
-    run(write(tmp_path, "yesterday", "fresh", LEARNED, "base"), last)
+    run(write(tmp_path, "yesterday", "fresh", LEARNED, "base"), last, by=nullcontext)
     for table in ("rewards", "scores"):
         whole = pq.read_table(tmp_path / "base" / f"{table}.parquet").combine_chunks()
         assert sessions_of(tmp_path / "nightly", table, fresh=False) == whole

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 import uvicorn
 
 from apportion.corpus.corpus import Corpus
@@ -24,7 +23,7 @@ from apportion.viewer.data.index import index_path
 from apportion.viewer.data.run import ServedRun, serve_run
 from apportion.viewer.data.run_location import CompanionFiles, open_place
 from apportion.viewer.serve import listening
-from tests.behaviour.command import config, threads
+from tests.behaviour.command import config, without_workers
 from tests.behaviour.small import write_small_corpus
 
 TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
@@ -38,8 +37,7 @@ def write_viewed_run(folder: Path, sessions: int = 12) -> Path:
 
 def run_on(folder: Path) -> Path:
     """The run folder of ``folder/corpus``, up to its rewards."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("apportion.pipeline.execution.runner._process_pool", threads)
+    with without_workers():
         run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
     return folder / "run"
 

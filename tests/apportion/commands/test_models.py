@@ -14,7 +14,7 @@ from apportion.foundation.model_hub import mesh
 from apportion.foundation.model_hub.text import TEXT_MODELS
 from apportion.foundation.model_hub.wheel import PackageFile
 from tests.apportion.called import saying
-from tests.behaviour.command import apportion, in_process
+from tests.behaviour.command import in_process
 from tests.behaviour.small import film_one_person, write_small_corpus
 from tests.features.emotion_models import small_model
 from tests.features.vocal_intensity_model.synthetic import write_clips
@@ -93,7 +93,7 @@ def test_the_option_goes_before_the_configuration(tmp_path, monkeypatch):
     done = in_process(monkeypatch, "run", "--only", "features", "a.toml", "--dry-run", "--emotion-model", "auto")
     assert done.returncode == 0 and done.stdout.count("apportion models fetch emotion") == 1, done.stderr
     small_model(tmp_path / "mine.onnx")
-    done = apportion("run", "--only", "features", "a.toml", "--emotion-model", "mine.onnx", cwd=tmp_path)
+    done = in_process(monkeypatch, "run", "--only", "features", "a.toml", "--emotion-model", "mine.onnx")
     assert done.returncode == 0, done.stderr
     assert "fetch emotion" not in done.stdout + done.stderr
     assert "next: apportion run a.toml --emotion-model mine.onnx" in done.stdout

@@ -6,28 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
 
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import dry_run_text
-from tests.behaviour.command import ROOT, config, environment, in_process
+from tests.behaviour.command import ROOT, config, environment
 from tests.interrupts import hear_ctrl_c
 from tests.llm_client.batch_server import BatchServer
 from tests.llm_client.openai_server import Fault, completion, serving
-from tests.pipeline.llm_run import TEXT, good, write_run
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return write_run(tmp_path)
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
+from tests.pipeline.llm_run import TEXT, good
 
 
 def test_hand_in_leave_collect_and_half_the_price(folder, apportion):

@@ -1,26 +1,15 @@
 """`--record FILE`: a run's replies as a file that a run can be made from without a server."""
 
 import json
-from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
-from tests.pipeline.llm_run import TEXT, good, write_run
+from tests.pipeline.llm_run import TEXT, good
 
 CANARY = "sk-canary-0123456789abcdef"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return write_run(tmp_path)
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def rewards(folder, output):

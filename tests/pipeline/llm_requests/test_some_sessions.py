@@ -1,26 +1,14 @@
 """`--sessions`, and a recording that covers some of a corpus: what is there is used, the rest is told a line each."""
 
 import json
-from functools import partial
 
 import pyarrow.parquet as pq
-import pytest
 
-from tests.behaviour.command import config, in_process
+from tests.behaviour.command import config
 from tests.llm_client.openai_server import OpenAIServer, serving
-from tests.pipeline.llm_run import TEXT, good, write_run
+from tests.pipeline.llm_run import TEXT, good
 
 # Of the six sessions of `write_run`, two say the same, so that five are asked about.
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return write_run(tmp_path)
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
 
 
 def recording_of(folder, apportion, *sessions):

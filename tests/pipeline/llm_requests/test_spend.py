@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,19 +10,9 @@ from apportion.foundation.errors import StoppedError
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import dry_run_text, run_locally
 from apportion.pipeline.execution.shards import run_shard
-from tests.behaviour.command import config, in_process, threads
+from tests.behaviour.command import config, threads
 from tests.llm_client.openai_server import OpenAIServer, serving
-from tests.pipeline.llm_run import TEXT, good, write_run
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return write_run(tmp_path)
-
-
-@pytest.fixture
-def apportion(monkeypatch):
-    return partial(in_process, monkeypatch)
+from tests.pipeline.llm_run import TEXT, good
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import run_locally
-from tests.behaviour.command import config
+from tests.behaviour.command import config, without_workers
 from tests.behaviour.small import write_small_corpus
 from tests.pipeline.results.test_dataset import TEXT
 
@@ -15,7 +15,8 @@ from tests.pipeline.results.test_dataset import TEXT
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dataset")
     write_small_corpus(folder / "corpus", sessions=24)
-    run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
+    with without_workers():
+        run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
     return folder
 
 

@@ -12,7 +12,7 @@ import pytest
 from apportion.cli import main
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import run_locally
-from tests.behaviour.command import config
+from tests.behaviour.command import config, without_workers
 from tests.behaviour.small import write_small_corpus
 
 TEXT = """corpus = "corpus"
@@ -159,7 +159,8 @@ def test_of_several_others_the_names_stand_before_the_words(tmp_path, capsys):
     path = tmp_path / "corpus" / "utterances.parquet"
     rows = [row | ({"speaker": "eve"} if row["turn"] == 2 else {}) for row in pq.read_table(path).to_pylist()]
     pq.write_table(pa.Table.from_pylist(rows, schema=pq.read_schema(path)), path)
-    run_locally(load_config(config(tmp_path, TEXT)), ["rewards"], quiet=True)
+    with without_workers():
+        run_locally(load_config(config(tmp_path, TEXT)), ["rewards"], quiet=True)
     assert export(capsys, *command(tmp_path, "--session", "s01", "--method", "uniform"))[0] == 0
     (part,) = read(tmp_path, tmp_path / "cache").values()
     assert {"eve", "user", "bot"} == set(part[0]["speakers"])
@@ -174,7 +175,8 @@ def test_the_credited_speakers_own_backgrounds_are_a_column_and_nobody_elses(mad
     rows = [("s00", None, "rules", "Be brief."), ("s00", "bot", "goal", "Sell."), ("s00", "user", "goal", "Leave.")]
     table = [dict(zip(("session_id", "speaker", "kind", "text"), row, strict=True)) for row in rows]
     (folder / "corpus" / "backgrounds.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
-    run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
+    with without_workers():
+        run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
     assert export(capsys, *command(folder))[0] == 0
     found = {row["session_id"]: row for part in read(folder, tmp_path / "cache").values() for row in part}
     own = [("rules", False, "Be brief."), ("goal", True, "Sell.")]

@@ -5,11 +5,10 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from apportion.pipeline.assembly import _kept
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import dry_run_text, run_locally
 from apportion.pipeline.execution.shards import finish, run_shard
-from tests.behaviour.command import config
+from tests.behaviour.command import config, without_workers
 from tests.behaviour.small import write_small_corpus
 
 TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\ncompare = ["uniform"]\n'
@@ -19,7 +18,8 @@ TEXT = 'corpus = "corpus"\noutput = "run"\n[decompose]\nmethod = "sentiment"\nco
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("publish")
     write_small_corpus(folder / "corpus", sessions=6)
-    run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
+    with without_workers():
+        run_locally(load_config(config(folder, TEXT)), ["rewards"], quiet=True)
     return folder
 
 
@@ -49,8 +49,8 @@ def test_a_shard_run_again_reuses_everything(folder):
 def test_a_damaged_artifact_is_made_again(folder):
     victim = next((folder / "run" / "store" / "judge").glob("*/*/judgements.parquet"))
     victim.write_bytes(b"damaged")
-    _kept.clear()
-    summary = run_locally(load_config(folder / "config.toml"), ["rewards"], quiet=True)
+    with without_workers():
+        summary = run_locally(load_config(folder / "config.toml"), ["rewards"], quiet=True)
     assert summary.result.counts()["judge"] == {"done": 1, "reused": 11}
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from apportion.corpus.importers.registry import import_to
 from apportion.pipeline.config import load_config
 from apportion.pipeline.execution.local import run_locally
-from tests.behaviour.command import config
+from tests.behaviour.command import config, without_workers
 from tests.viewer.browser.test_axe import serious
 from tests.viewer.runs import served
 
@@ -89,7 +89,8 @@ def unscored(tmp_path_factory):
     (folder / "chats.jsonl").write_text("\n".join(json.dumps({"id": f"c{n}", "messages": messages}) for n in range(4)))
     import_to("chat", folder / "chats.jsonl", folder / "chats")
     text = 'corpus = "chats"\noutput = "run"\n[decompose]\nmethod = "reactions-en"\n'
-    run_locally(load_config(config(folder, text)), ["rewards"], quiet=True)
+    with without_workers():
+        run_locally(load_config(config(folder, text)), ["rewards"], quiet=True)
     with served(folder / "run") as running:
         yield running
 

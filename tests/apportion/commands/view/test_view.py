@@ -1,6 +1,7 @@
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -96,20 +97,20 @@ def test_what_is_opened_to_others_is_said(run):
     assert address.startswith("http://") and "0.0.0.0" not in address
 
 
-def test_a_port_that_is_taken(run):
-    with viewing(run, "--no-browser") as (_, address):
-        port = re.search(r":(\d+)/", address)[1]
-        done = apportion("view", run, "--port", port, "--no-browser")
+def test_a_port_that_is_taken(run, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = in_process(monkeypatch, "view", run, "--port", port, "--no-browser")
     assert done.returncode == 2 and f"port {port} is taken" in done.stderr
 
 
-def test_it_begins_at_a_session_that_is_there(run):
+def test_it_begins_at_a_session_that_is_there(run, monkeypatch):
     with viewing(run, "--no-browser", "--session=s03") as (_, address):
         assert "/session/s03?token=" in address
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         opener.open(address, timeout=30).read()
         assert "Hello, I need some help." in opener.open(address.partition("?")[0], timeout=30).read().decode()
-    done = apportion("view", run, "--no-browser", "--session=s3")
+    done = in_process(monkeypatch, "view", run, "--no-browser", "--session=s3")
     assert done.returncode == 2 and "--session 's3'" in done.stderr and "has no such session" in done.stderr
 
 
