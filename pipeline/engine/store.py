@@ -123,7 +123,7 @@ def joined(tables: Iterable[pa.Table], folder: Path | None = None) -> pa.Table |
             if table.column(name).null_count:
                 raise ValueError(f"column {name!r}: a row without a vector cannot stand in a block of them")
             if name not in vectors:
-                vectors[name] = io.BytesIO() if folder is None else TemporaryFile(dir=folder)
+                vectors[name] = io.BytesIO() if folder is None else TemporaryFile(dir=folder)  # noqa: SIM115 (read later)
             for chunk in table.column(name).chunks:
                 vectors[name].write(np.ascontiguousarray(chunk.flatten().to_numpy()).view(np.uint8).data)
         small.append(table.drop_columns(names))
@@ -132,24 +132,23 @@ def joined(tables: Iterable[pa.Table], folder: Path | None = None) -> pa.Table |
     if first is None:
         return None
     others = pa.concat_tables([*blocks, *small])
-    if folder is not None:
-        kinds = {name: first.schema.field(name).type for name in vectors}
-        return VectorTable(
-            others,
-            {
-                name: StoredVectors(vectors[name], kind.value_type.to_pandas_dtype(), (count, kind.list_size))
-                for name, kind in kinds.items()
-            },
-        )
+    if folder is None:
+        return _one_table(first.schema, others, vectors, count)
+    kinds = {name: first.schema.field(name).type for name in vectors}
+    shapes = {name: (kind.value_type.to_pandas_dtype(), (count, kind.list_size)) for name, kind in kinds.items()}
+    return VectorTable(others, {name: StoredVectors(file, *shapes[name]) for name, file in vectors.items()})
+
+
+def _one_table(schema: pa.Schema, others: pa.Table, vectors: Mapping[str, Any], count: int) -> pa.Table:
     columns = []
-    for field in first.schema:
+    for field in schema:
         if field.name in vectors:
             content = pa.py_buffer(vectors[field.name].getbuffer())
             numbers = pa.Array.from_buffers(field.type.value_type, count * field.type.list_size, [None, content])
             columns.append(pa.FixedSizeListArray.from_arrays(numbers, type=field.type))
         else:
             columns.append(others.column(field.name))
-    return pa.Table.from_arrays(columns, schema=first.schema)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 class Store:
