@@ -47,19 +47,26 @@ JOINED_AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What one unit of work left in the store, at ``place``; one is held of every unit.
+    """What one unit of work left in the store, in the folder ``name`` of ``within``; one is held of every unit.
 
     ``files`` maps a file's relative name to its sha256; ``output_hash`` identifies the content, so that a
     stage whose output did not change leaves everything after it valid.
     """
 
-    place: str
+    within: str
+    name: str
     files: Mapping[str, str]
+
+    @classmethod
+    def of(cls, folder: Path, files: Mapping[str, str]) -> Artifact:
+        """The one in ``folder``; what many have in common they share."""
+        shared = {sys.intern(name): sha256 for name, sha256 in files.items()}
+        return cls(sys.intern(str(folder.parent)), folder.name, shared)
 
     @property
     def folder(self) -> Path:
         """Its folder."""
-        return Path(self.place)
+        return Path(self.within, self.name)
 
     @property
     def output_hash(self) -> str:
@@ -223,7 +230,7 @@ class Store:
         files = {path.relative_to(scratch).as_posix(): file_digest(path) for path in paths}
         (scratch / MANIFEST).write_text(canonical_json({"files": files}))
         self._place(scratch, stage, key)
-        return Artifact(str(self.folder(stage, key)), files)
+        return Artifact.of(self.folder(stage, key), files)
 
     def _place(self, scratch: Path, stage: str, key: str) -> None:
         sync_folder(scratch)
@@ -266,10 +273,8 @@ def intact(folder: Path) -> Artifact | None:
         files = json.loads((folder / MANIFEST).read_text())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not isinstance(files, dict):
-        return None
-    artifact = Artifact(str(folder), {sys.intern(name): sha256 for name, sha256 in files.items()})
-    return artifact if artifact.intact() else None
+    artifact = Artifact.of(folder, files) if isinstance(files, dict) else None
+    return artifact if artifact is not None and artifact.intact() else None
 
 
 def _is_alive(process: int) -> bool:
