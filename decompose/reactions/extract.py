@@ -201,13 +201,15 @@ def arrange(table: pa.Table | VectorTable, episodes: Iterable[Episode], features
     places = row_places(table)
     held_episodes = tuple(sorted((e for e in episodes if e.key in places and e.target_turns), key=lambda e: e.key))
     rows = [_place(places, episode, turn) for episode in held_episodes for turn in episode.target_turns]
-    if isinstance(table, VectorTable):
-        places_of_rows = np.asarray(rows, dtype=np.int64)
-        cues, embeddings = (table.vectors[name].taken(places_of_rows) for name in ("cues", "embedding"))
-    else:
-        cues, embeddings = (rows_of(embedding_matrix(table, name), rows) for name in ("cues", "embedding"))
+    cues, embeddings = (_vectors(table, name, rows) for name in ("cues", "embedding"))
     replied = rows_of(table.column("replied").to_numpy().astype(np.bool_), rows)
     return Reactions(held_episodes, cues, embeddings, replied, behaviour(features, held_episodes))
+
+
+def _vectors(table: pa.Table | VectorTable, name: str, rows: Sequence[int]) -> Any:
+    if isinstance(table, VectorTable):
+        return table.vectors[name].taken(np.asarray(rows, dtype=np.int64))
+    return rows_of(embedding_matrix(table, name), rows)
 
 
 def _place(places: Places, episode: Episode, turn: int) -> int:
