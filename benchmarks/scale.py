@@ -10,8 +10,8 @@ five stages that write one small table: key, look-up, commit to the disk, record
 process and of the command's processes together.
 
 --untrained is `mix` without a reward model, as far as the rewards and the report, read by an encoder of one layer and
-random weights as wide as MiniLM (to embed costs what the model costs); what more sessions take is drawn through the
-last two sizes.
+random weights as wide as MiniLM (to embed costs what the model costs), from a data set of Parquet; what more sessions
+take is drawn through the last two sizes.
 
 A file is run by the default chain without a policy, `mix` beside `sentiment` and `uniform`. --chats adds 300 chats of
 30 turns of ESConv's texts (../shared/data/esconv), three texts a reply and two a question, their scores drawn.
@@ -32,12 +32,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks.measure import tell, timed
 from tests.llm_client.openai_server import OpenAIServer, completion, serving
@@ -91,6 +92,19 @@ def synthetic(work: Path, sessions: int, turns: int) -> tuple[Path, dict[str, An
             score = sum(chat.ratings[0].score for chat in chats) / len(chats)
             file.write(json.dumps({"id": f"s{number:05d}", "messages": told, "score": round(score, 3)}) + "\n")
     return work / "config.toml", {"sessions": sessions, "turns": turns, "load": round(os.getloadavg()[0], 1)}
+
+
+def in_rows(chats: Path) -> Path:
+    """The same as a data set of Parquet, a row a turn, which is read in parts where it has 100,000 rows."""
+    kinds = {"id": pa.string(), "turn": pa.int64(), "role": pa.string(), "content": pa.string(), "score": pa.float64()}
+    found, schema = chats.with_suffix(".parquet"), pa.schema(list(kinds.items()))
+    with chats.open(encoding="utf-8") as lines, pq.ParquetWriter(found, schema) as writer:
+        told = map(json.loads, lines)
+        while some := list(islice(told, 1000)):
+            own = [({**one, "turn": at}, chat) for chat in some for at, one in enumerate(chat["messages"])]
+            rows = [{**turn, "id": chat["id"], "score": chat["score"]} for turn, chat in own]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+    return found
 
 
 def judged(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,12 +206,13 @@ def measure_untrained(work: Path, sizes: list[int], turns: int) -> None:
     chain = UNTRAINED.format(save_tiny(work / "encoder", **shape))
     for sessions in sizes:
         config, told = synthetic(work / str(sessions), sessions, turns)
-        found.append(carried_out(config, "chat", config.with_name("chats.jsonl"), chain, *RATED))
+        found.append(carried_out(config, "chat", in_rows(config.with_name("chats.jsonl")), chain, *RATED))
         tell("untrained", found[-1]["cpu_s"], "s of the processor", **told, **found[-1])
     for (less, less_took), (more, more_took) in pairwise(list(zip(sizes, found, strict=True))[-2:]):
         share = (FAR - more) / (more - less)
         far = {name: round(last + share * (last - less_took[name])) for name, last in more_took.items()}
-        tell("untrained, drawn on", far["cpu_s"], "s of the processor", sessions=FAR, **far)
+        mib = round((more_took["peak_mib"] - less_took["peak_mib"]) / (more - less) * 1000, 1)
+        tell("untrained, drawn on", far["cpu_s"], "s of the processor", sessions=FAR, mib_a_thousand=mib, **far)
 
 
 def chain(folder: Path, source: Path, arguments: argparse.Namespace) -> None:

@@ -296,7 +296,7 @@ def fitted(run: FrozenRun, inputs: Inputs, config: Config, work: Work) -> Output
     if not any(episode.target_turns for episode in episodes.all):
         return Outputs({"judgements": REWARDS.arrow.empty_table(), **weighed})
     data = TrainingData(
-        episodes, None, alone.table("features", "utterance_features"), alone.table("react", "reactions"),
+        episodes, None, alone.table("features", "utterance_features"), alone.table("react", "reactions", work.out),
         alone.table("judge", "judgements"), chosen_count(alone),
     )  # fmt: skip
     kept = f"{FITTED}/{name}-seed{seed}.json"

@@ -17,9 +17,11 @@ from apportion.corpus.splits.splits import SplitEpisodes
 from apportion.decompose.ensembling.component import Component, trust_in
 from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import (
+    TALL,
     FittedReactionModel,
     LinearWorth,
     judged_turns,
+    of_products,
     standardised_features,
     standardising,
 )
@@ -32,8 +34,6 @@ FEWEST = 3
 LEAST = 0.5
 """The part of the chosen sessions that have to be judged: a choice is spread over scores, and the first few of it are
 not."""
-TALL = 8
-"""Rows for a column from which on they are many."""
 PENALTIES = 10.0 ** np.arange(-1, 3.1, 0.5)
 """Tried for the penalty, in units of the mean squared singular value of the judged turns' reactions."""
 
@@ -203,17 +203,12 @@ def _ridge(x: Floats, y: Floats, sizes: list[int], intercept: float) -> tuple[Fl
 
 
 def _decomposed(x: Floats) -> tuple[Floats, Floats, Floats]:
-    """The singular value decomposition of x; of many rows by X'X, which takes a tenth of the time: what that loses, the
-    smallest directions, every penalty has shrunk to nothing."""
+    """The singular value decomposition of x; of many rows by X'X."""
     if len(x) <= TALL * x.shape[1]:
         found: tuple[Floats, Floats, Floats] = np.linalg.svd(x, full_matrices=False)
         return found
-    power, directions = np.linalg.eigh(x.T @ x)
-    singular = np.sqrt(np.maximum(power[::-1], 0.0))
-    right = directions.T[::-1]
-    counted = singular > 1e-7 * singular[0]
-    left = x @ np.where(counted, right.T / np.where(counted, singular, 1.0), 0.0)
-    return left, np.where(counted, singular, 0.0), right
+    singular, right, onto = of_products(x.T @ x)
+    return x @ onto, singular, right
 
 
 def student_source(

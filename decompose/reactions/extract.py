@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from apportion.corpus.files.stored_vectors import StoredVectors, VectorTable
 from apportion.corpus.files.tablefile import Places, row_places
 from apportion.corpus.languages.names import is_foreign, understands
 from apportion.corpus.schema import EPISODE_KEY
@@ -30,9 +31,9 @@ def behaviour(features: pa.Table | None, episodes: Sequence[Episode]) -> Floats:
     Returns float64 [shape=(N, B)]: The means over the window; NaN where a feature was not measured. B is 0 without
     recordings.
     """
-    turns = [(e.session_id, turn, e.rating.rater) for e in episodes for turn in e.target_turns]
     if features is None or len(features) == 0:
-        return np.zeros((len(turns), 0))
+        return np.zeros((sum(len(e.target_turns) for e in episodes), 0))
+    turns = [(e.session_id, turn, e.rating.rater) for e in episodes for turn in e.target_turns]
     rows: dict[tuple[str, int, str], list[int]] = {}
     for row, turn in enumerate(turns):  # two ratings by one rater share their turns
         rows.setdefault(turn, []).append(row)
@@ -52,15 +53,16 @@ class Reactions:
 
     - ``episodes`` (tuple of Episode, length S): In the order of their keys.
     - ``cues`` (float64 [shape=(N, C)])
-    - ``embeddings`` (float32, or float64 where they were computed on [shape=(N, d)])
+    - ``embeddings`` (float32, or float64 where they were computed on [shape=(N, d)]): These and the cues may stay in a
+      file.
     - ``replied`` (bool [shape=(N,)]): Whether the rater said anything afterwards.
     - ``behaviour`` (float64 [shape=(N, B)]): What the rater did meanwhile (`apportion.decompose.reactions.extract`);
       NaN where unmeasured, B = 0 without recordings.
     """
 
     episodes: tuple[Episode, ...]
-    cues: Floats
-    embeddings: NDArray[np.floating[Any]]
+    cues: Floats | StoredVectors
+    embeddings: NDArray[np.floating[Any]] | StoredVectors
     replied: NDArray[np.bool_]
     behaviour: Floats
 
@@ -189,7 +191,7 @@ class _Row:
         return cls(episode.key, episode.turns[position].turn, numbers, embedding, bool(replies))
 
 
-def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | None = None) -> Reactions:
+def arrange(table: pa.Table | VectorTable, episodes: Iterable[Episode], features: pa.Table | None = None) -> Reactions:
     """The rows of ``table`` (`read_session`) as arrays, with the rater's ``features`` (UTTERANCE_FEATURES).
 
     An episode that the table does not hold at all is left out.
@@ -199,9 +201,15 @@ def arrange(table: pa.Table, episodes: Iterable[Episode], features: pa.Table | N
     places = row_places(table)
     held_episodes = tuple(sorted((e for e in episodes if e.key in places and e.target_turns), key=lambda e: e.key))
     rows = [_place(places, episode, turn) for episode in held_episodes for turn in episode.target_turns]
-    cues, embeddings = (rows_of(embedding_matrix(table, name), rows) for name in ("cues", "embedding"))
+    cues, embeddings = (_vectors(table, name, rows) for name in ("cues", "embedding"))
     replied = rows_of(table.column("replied").to_numpy().astype(np.bool_), rows)
     return Reactions(held_episodes, cues, embeddings, replied, behaviour(features, held_episodes))
+
+
+def _vectors(table: pa.Table | VectorTable, name: str, rows: Sequence[int]) -> Any:
+    if isinstance(table, VectorTable):
+        return table.vectors[name].taken(np.asarray(rows, dtype=np.int64))
+    return rows_of(embedding_matrix(table, name), rows)
 
 
 def _place(places: Places, episode: Episode, turn: int) -> int:

@@ -16,6 +16,7 @@ from apportion.foundation.progress import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from apportion.corpus.files.stored_vectors import VectorTable
     from apportion.corpus.session import Episode, Session
     from apportion.corpus.splits.splits import SplitEpisodes
     from apportion.pipeline.config import Config
@@ -96,11 +97,15 @@ class Inputs:
 
         return SplitEpisodes(self.episodes(name), self.required("split", "splits"))
 
-    def table(self, stage: str, name: str) -> pa.Table | None:
-        """The tables ``name`` of all needed units of ``stage``, one below the other; None where there are none."""
+    def table(self, stage: str, name: str, folder: Path | None = None) -> pa.Table | VectorTable | None:
+        """The tables ``name`` of all needed units of ``stage``, one below the other; None where there are none.
+
+        Columns of vectors stay in a file in ``folder``, where one is given.
+        """
         from apportion.pipeline.engine.store import joined
 
-        return joined(artifact.table(name) for artifact in self.artifacts(stage) if artifact.has(f"{name}.parquet"))
+        found = (artifact.table(name) for artifact in self.artifacts(stage) if artifact.has(f"{name}.parquet"))
+        return joined(found, folder)
 
     def required(self, stage: str, name: str) -> pa.Table:
         """The same where the unit cannot do without; raises UnitError where there are none."""

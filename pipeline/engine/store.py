@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
 import platform
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from apportion.corpus.files.stored_vectors import StoredVectors, VectorTable
 from apportion.corpus.languages.names import is_foreign
 from apportion.corpus.recordings.fetched import held, state_of
 from apportion.corpus.recordings.mirrored import address_in
@@ -41,18 +45,30 @@ JOINED_AT_ONCE = 512
 """Tables that become one block: of a hundred thousand small ones the bookkeeping would outweigh the content."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Artifact:
-    """What one unit of work left in the store.
+    """What one unit of work left in the store, in the folder ``name`` of ``within``; one is held of every unit.
 
     ``files`` maps a file's relative name to its sha256; ``output_hash`` identifies the content, so that a
     stage whose output did not change leaves everything after it valid.
     """
 
-    folder: Path
+    within: str
+    name: str
     files: Mapping[str, str]
 
-    @cached_property
+    @classmethod
+    def of(cls, folder: Path, files: Mapping[str, str]) -> Artifact:
+        """The one in ``folder``; what many have in common they share."""
+        shared = {sys.intern(name): sha256 for name, sha256 in files.items()}
+        return cls(sys.intern(str(folder.parent)), folder.name, shared)
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return Path(self.within, self.name)
+
+    @property
     def output_hash(self) -> str:
         """sha256 over names and contents."""
         return digest(dict(self.files))
@@ -93,15 +109,16 @@ class Artifact:
         return content
 
 
-def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
-    """Tables one below the other, None where there are none; a column of vectors is one block of memory.
+def joined(tables: Iterable[pa.Table], folder: Path | None = None) -> pa.Table | VectorTable | None:
+    """Tables one below the other, None where there are none; a column of vectors is one block of memory, or of a file
+    in ``folder`` that goes when nobody reads it any more.
 
     Each table is let go of before the next one is asked for, so that vectors are in memory once. Raises ValueError: one
     is missing.
     """
     blocks: list[pa.Table] = []
     small: list[pa.Table] = []
-    vectors: dict[str, bytearray] = {}
+    vectors: dict[str, IO[bytes]] = {}
     first: pa.Table | None = None
     count = 0
     for table in tables:
@@ -112,24 +129,33 @@ def joined(tables: Iterable[pa.Table]) -> pa.Table | None:
         for name in names:
             if table.column(name).null_count:
                 raise ValueError(f"column {name!r}: a row without a vector cannot stand in a block of them")
-            held = vectors.setdefault(name, bytearray())
+            if name not in vectors:
+                vectors[name] = io.BytesIO() if folder is None else TemporaryFile(dir=folder)  # noqa: SIM115 (read later)
             for chunk in table.column(name).chunks:
-                held += np.ascontiguousarray(chunk.flatten().to_numpy()).view(np.uint8).data
+                vectors[name].write(np.ascontiguousarray(chunk.flatten().to_numpy()).view(np.uint8).data)
         small.append(table.drop_columns(names))
         if len(small) == JOINED_AT_ONCE:
             blocks, small = [*blocks, pa.concat_tables(small).combine_chunks()], []
     if first is None:
         return None
     others = pa.concat_tables([*blocks, *small])
+    if folder is None:
+        return _one_table(first.schema, others, vectors, count)
+    kinds = {name: first.schema.field(name).type for name in vectors}
+    shapes = {name: (kind.value_type.to_pandas_dtype(), (count, kind.list_size)) for name, kind in kinds.items()}
+    return VectorTable(others, {name: StoredVectors(file, *shapes[name]) for name, file in vectors.items()})
+
+
+def _one_table(schema: pa.Schema, others: pa.Table, vectors: Mapping[str, Any], count: int) -> pa.Table:
     columns = []
-    for field in first.schema:
+    for field in schema:
         if field.name in vectors:
-            content = pa.py_buffer(vectors[field.name])
+            content = pa.py_buffer(vectors[field.name].getbuffer())
             numbers = pa.Array.from_buffers(field.type.value_type, count * field.type.list_size, [None, content])
             columns.append(pa.FixedSizeListArray.from_arrays(numbers, type=field.type))
         else:
             columns.append(others.column(field.name))
-    return pa.Table.from_arrays(columns, schema=first.schema)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 class Store:
@@ -198,13 +224,13 @@ class Store:
             plain = table.replace_schema_metadata(None)
             pq.write_table(plain, scratch / f"{name}.parquet", compression="zstd", row_group_size=1 << 20)
         for name, document in documents.items():
-            text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
-            (scratch / f"{name}.json").write_text(text)
+            with (scratch / f"{name}.json").open("w") as file:
+                json.dump(document, file, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
         paths = sorted(path for path in scratch.rglob("*") if path.is_file())
         files = {path.relative_to(scratch).as_posix(): file_digest(path) for path in paths}
         (scratch / MANIFEST).write_text(canonical_json({"files": files}))
         self._place(scratch, stage, key)
-        return Artifact(self.folder(stage, key), files)
+        return Artifact.of(self.folder(stage, key), files)
 
     def _place(self, scratch: Path, stage: str, key: str) -> None:
         sync_folder(scratch)
@@ -247,7 +273,7 @@ def intact(folder: Path) -> Artifact | None:
         files = json.loads((folder / MANIFEST).read_text())["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    artifact = Artifact(folder, files) if isinstance(files, dict) else None
+    artifact = Artifact.of(folder, files) if isinstance(files, dict) else None
     return artifact if artifact is not None and artifact.intact() else None
 
 

@@ -257,7 +257,7 @@ def _fit(inputs: Inputs, config: Config, work: Work) -> Outputs:
         inputs.split_episodes(config.rating),
         inputs.table("embed", "embeddings"),
         inputs.table("features", "utterance_features"),
-        inputs.table("react", "reactions"),
+        inputs.table("react", "reactions", work.out),
         inputs.table("judge", "judgements"),
         chosen_count(inputs),
         inputs.table("hand-labels", "labels"),

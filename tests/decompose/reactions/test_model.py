@@ -18,10 +18,11 @@ from apportion.decompose.corpus_methods.trained_network import TrainingConfig, T
 from apportion.decompose.methods import find_method
 from apportion.decompose.projection import project
 from apportion.decompose.reactions.cues import CUES
-from apportion.decompose.reactions.extract import Reactions
+from apportion.decompose.reactions.extract import Reactions, arrange
 from apportion.decompose.reactions.model import PENALTIES, fit, learn, pooled
 from apportion.decompose.settings import DecomposeSettings, ReactionSettings
 from apportion.foundation.errors import UnitError
+from apportion.pipeline.engine.store import joined
 from tests.decompose.sessions import features
 from tests.reward_model.tiny import episode, ignore, small, splits_of
 
@@ -182,6 +183,24 @@ def test_many_turns_are_learned_from_block_by_block(monkeypatch):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
     np.testing.assert_array_equal(parts.worth.values(reactions), values)
     np.testing.assert_allclose(parts.settled, whole.settled, rtol=1e-12)
+
+
+def test_vectors_in_a_file_and_many_sessions_by_sums_teach_the_same(monkeypatch, tmp_path):
+    episodes, felt = reacted(60)
+    table = table_of(episodes, felt)
+    everyone, some = frozenset(e.session_id for e in episodes), episodes[::-1][:50]
+    whole = learn(arrange(table, some), everyone, ReactionSettings())
+    reactions = arrange(joined([table.slice(0, 7), table.slice(7)], tmp_path), some)
+    stored = learn(reactions, everyone, ReactionSettings())
+    np.testing.assert_array_equal(stored.worth.values(reactions), whole.worth.values(arrange(table, some)))
+    assert stored.losses == whole.losses and stored.left_out == whole.left_out
+    monkeypatch.setattr("apportion.decompose.reactions.model.TALL", 0)
+    monkeypatch.setattr("apportion.decompose.reactions.model.ROWS_AT_ONCE", 16)
+    summed = learn(reactions, everyone, ReactionSettings())
+    for name in ("losses", "settled", "likely"):
+        np.testing.assert_allclose(getattr(summed, name), getattr(stored, name), rtol=1e-9)
+    np.testing.assert_allclose([*summed.left_out.values()], [*stored.left_out.values()], rtol=1e-9)
+    np.testing.assert_allclose(summed.worth.values(reactions), stored.worth.values(reactions), rtol=1e-9, atol=1e-12)
 
 
 def smiles(episodes: list[Episode], felt: list[float], measured: float = 0.8) -> pa.Table:

@@ -170,6 +170,15 @@ def test_many_small_tables_become_few_blocks_and_none_is_none():
     assert joined([]) is None
 
 
+def test_vectors_stay_in_a_file_without_a_name_where_a_folder_is_given(tmp_path):
+    tables = [_turns(part) for part in ([1, 2], [3])]
+    whole, stored = joined(tables), joined(tables, tmp_path)
+    assert not list(tmp_path.iterdir()) and len(stored) == 3
+    assert stored.others.equals(whole.drop_columns(["vector"])) and stored.column("seed").equals(whole.column("seed"))
+    assert np.asarray(stored.vectors["vector"]).tolist() == whole.column("vector").to_pylist()
+    assert joined([], tmp_path) is None
+
+
 def test_a_row_without_a_vector_is_not_joined():
     vectors = pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2))
     with pytest.raises(ValueError, match="column 'vector': a row without a vector"):
