@@ -143,7 +143,7 @@ def test_files_are_found_from_the_configuration_and_shown_by_their_names(folder)
     ("change", "problem"),
     [
         (("short", "shrt"), r"align: no reward 'shrt'; did you mean 'short'?"),
-        (("prompts.jsonl", "none.jsonl"), "none.jsonl: cannot be read"),
+        (("prompts.jsonl", "none.jsonl"), "none.jsonl: no such file"),
         (('"language-model"', '"policy"'), "'policy': policy: missing"),
         (('model = "m"', 'model = "m"\nprompt = "none"'), "partner_settings.prompt: no prompt 'none'"),
     ],
