@@ -32,6 +32,7 @@ _KEPT = 64 * 1024
 """Characters of a bad reply that are kept as evidence; the cache has it whole."""
 
 ANSWER_AGAIN = "Answer again with one JSON object of the given form."
+ANOTHER_MODEL = " Use another model."
 
 
 class LLMSession:
@@ -164,12 +165,14 @@ def ask_until_usable(
     read: Callable[[ChatReply], _Answer],
     attempts: int,
     again: str = ANSWER_AGAIN,
+    remedy: str = "",
 ) -> _Answer:
     """What ``read`` makes of the first reply that it can use, of at most ``attempts``.
 
     A model is shown its last reply and what is wrong with it, and is told ``again``; mistakes do not add up, so that
     the question stays as short as it can be. Every attempt is a request of its own: one whose words are those of an
-    earlier one has its number in the key, so that no cache answers it by the reply that was bad.
+    earlier one has its number in the key, so that no cache answers it by the reply that was bad. ``remedy``: what a
+    person can do where the last reply's end does not say it.
 
     Raises ``InputError``: no request can succeed before a person changes something. ``StoppedError``: the budget is
     used up. ``NoUsableReplyError``: ``read`` has raised `ReplyMistakeError` on every reply. ``UnitError``: the server
@@ -190,7 +193,7 @@ def ask_until_usable(
         if len(bad) == attempts:
             raise NoUsableReplyError(
                 f"{request.subject}: no usable reply of {reply.model} in {attempts} attempts. "
-                f"Last mistake: {bad[-1].mistake}.{_remedy(bad[-1])}",
+                f"Last mistake: {bad[-1].mistake}.{_remedy(bad[-1]) or remedy}",
                 bad,
             )
         asked = _with_mistake(request, bad[-1], again)

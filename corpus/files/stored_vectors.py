@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 
@@ -45,6 +46,15 @@ class VectorTable:
 
     def __len__(self) -> int:
         return len(self.others)
+
+    def column(self, name: str) -> Any:
+        """A column, vectors read into memory as lists of one size."""
+        if name not in self.vectors:
+            return self.others.column(name)
+        read = self.vectors[name][:]
+        return pa.FixedSizeListArray.from_arrays(read.reshape(-1), read.shape[1])
+
+    __getitem__ = column
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.others, name)

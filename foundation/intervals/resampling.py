@@ -13,7 +13,7 @@ from apportion.foundation.arrays import Floats
 
 Statistic = Callable[[Floats], Floats]
 """From sums over units [shape=(..., C)], or of one column [shape=(...)], to the figure; NaN where it is not defined."""
-AT_ONCE = 1 << 22
+AT_ONCE = 1 << 24
 """Counts that are in memory together, in whole resamples."""
 
 

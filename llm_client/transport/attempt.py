@@ -7,6 +7,7 @@ library's client sees to redirects, cookies and logins, of which there are none 
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ class Attempt:
             response = await self._send(request)
         except self._library.TimeoutException as error:
             raise openai.APITimeoutError(request=request) from error
-        except self._library.RequestError as error:
+        except (self._library.RequestError, ssl.SSLError) as error:  # What TLS says after its handshake comes as it is.
             raise openai.APIConnectionError(request=request) from error
         if not response.is_success:
             raise _status_error(response)

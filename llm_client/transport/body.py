@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 import sys
 import zlib
 from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from apportion.llm_client.transport.connection_errors import why_broken
 
 ENCODINGS = "gzip, deflate"
 """What is asked for: those that can be unfolded piece by piece (an HTTP library unfolds a network chunk at once)."""
@@ -59,8 +62,8 @@ def keeper_of_bodies(most_bytes: int) -> Callable[[Any], Awaitable[None]]:
             flaw = f"its compression cannot be read: {error}"
         except library.TimeoutException:
             raise
-        except library.TransportError as error:
-            flaw = f"the connection broke off after {len(body):,} bytes: {error}"
+        except (library.TransportError, ssl.SSLError) as error:
+            flaw = f"the connection broke off after {len(body):,} bytes: {why_broken(error)}"
         await response.stream.aclose()
         response.headers.pop("content-encoding", None)
         response.stream = library.ByteStream(bytes(body[:most]))

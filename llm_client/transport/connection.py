@@ -20,6 +20,7 @@ from apportion.llm_client.transport.connection_errors import (
     is_distrusted,
     is_unreached,
     said_by_proxy,
+    why_broken,
     why_unreached,
 )
 from apportion.llm_client.transport.consent import header_from, is_encrypted, read_key, readers, require_consent
@@ -86,7 +87,7 @@ class Connection:
             )
         if isinstance(error, openai.APIConnectionError):
             if not is_unreached(error):
-                why = self.clean(str(error.__cause__ or error))
+                why = self.clean(why_broken(error.__cause__ or error))
                 return RequestError(f"the connection to {settings.url} broke off in the middle, {tries} times: {why}")
             why = why_unreached(error, settings)
             return RequestError(

@@ -116,6 +116,11 @@ def why_unreached(error: BaseException, settings: LLMSettings) -> str:
     return str(error.__cause__ or error) or type(error).__name__
 
 
+def why_broken(error: BaseException) -> str:
+    """Why a connection broke off, in the words of the first cause that has any."""
+    return next(filter(None, map(str, _causes(error))), type(error).__name__)
+
+
 def _reason(error: BaseException) -> str | None:
     return getattr(error, "reason", None) if isinstance(error, ssl.SSLError) else None
 
@@ -141,6 +146,6 @@ def _flaw(error: ssl.SSLCertVerificationError) -> str:
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
-        # Each address of a name that was tried has an error of its own.
-        tried = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-        error = next(iter(tried), None) or error.__cause__ or error.__context__
+        for tried in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+            yield from _causes(tried)  # Each address of a name has an error of its own.
+        error = error.__cause__ or error.__context__

@@ -15,7 +15,7 @@ from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json
 from apportion.llm_client.request import ChatMessage, ChatReply, ChatRequest
-from apportion.llm_client.session import Complete, ask_until_usable
+from apportion.llm_client.session import ANOTHER_MODEL, Complete, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.compare.pairs import AnonymizedPair, Pair
 from apportion.rlhf.compare.responses import messages_of, speaker_of
@@ -155,7 +155,10 @@ def read_reply(reply: ChatReply) -> tuple[str, str]:
 def _verdict(pair: Pair, settings: LLMSettings, complete: Complete) -> Verdict:
     if pair.same:
         return Verdict(pair, TIE)
-    replies = [ask_until_usable(complete, request, read_reply, ATTEMPTS) for request in requests_for(pair, settings)]
+    replies = [
+        ask_until_usable(complete, request, read_reply, ATTEMPTS, remedy=ANOTHER_MODEL)
+        for request in requests_for(pair, settings)
+    ]
     answers = tuple(answer for answer, _ in replies)
     outcome = WIN if answers == ("first", "second") else LOSS if answers == ("second", "first") else TIE
     return Verdict(pair, outcome, answers, tuple(reason for _, reason in replies))

@@ -13,7 +13,7 @@ from apportion.llm_client.prompts.data import data_json
 from apportion.llm_client.prompts.prompt_file import PromptKind
 from apportion.llm_client.prompts.strict_json import ReplyMistakeError, object_schema, reply_json
 from apportion.llm_client.request import ChatReply, ChatRequest
-from apportion.llm_client.session import Complete, ask_until_usable
+from apportion.llm_client.session import ANOTHER_MODEL, Complete, ask_until_usable
 from apportion.llm_client.settings import LLMSettings
 from apportion.rlhf.compare.blind import LETTERS
 from apportion.rlhf.compare.responses import speaker_of
@@ -76,7 +76,7 @@ class Question:
 
     def ask(self, settings: LLMSettings, complete: Complete) -> tuple[dict[str, Value], str]:
         """The answers by criterion, and the reason. Raises UnitError: no reply could be used, or the server failed."""
-        return ask_until_usable(complete, self.request(settings), self.read, ATTEMPTS)
+        return ask_until_usable(complete, self.request(settings), self.read, ATTEMPTS, remedy=ANOTHER_MODEL)
 
     def read(self, reply: ChatReply) -> tuple[dict[str, Value], str]:
         """What a reply says, under the responses' ids. Raises ReplyMistakeError: it cannot be used, and why."""

@@ -3,10 +3,11 @@
 from tempfile import TemporaryFile
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apportion.corpus.files.stored_vectors import StoredVectors
+from apportion.corpus.files.stored_vectors import StoredVectors, VectorTable
 
 
 @given(st.integers(0, 9), st.integers(1, 4), st.data())
@@ -29,3 +30,12 @@ def test_rows_are_those_of_the_array(count, width, data):
         ):
             assert found.dtype == whole.dtype
             np.testing.assert_array_equal(found, expected)
+
+
+def test_a_table_of_them_has_all_its_columns():
+    others = pa.table({"turn": [0, 1]})
+    with TemporaryFile() as file:
+        file.write(np.arange(6, dtype=np.float32).tobytes())
+        table = VectorTable(others, {"vector": StoredVectors(file, np.float32, (2, 3))})
+        assert table["turn"].to_pylist() == [0, 1] and len(table) == 2
+        assert table.column("vector").to_pylist() == [[0, 1, 2], [3, 4, 5]]

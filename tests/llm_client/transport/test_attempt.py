@@ -1,14 +1,21 @@
 import asyncio
+import socket
+import ssl
+import struct
+import threading
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import openai
 import pytest
 
 from apportion.llm_client.settings import LLMSettings
+from apportion.llm_client.transport.body import Answer, library_of
 from apportion.llm_client.transport.connection import Connection
 from apportion.llm_client.transport.retry import helps, own_wait_s, told_wait_s
 from tests.llm_client.openai_server import OpenAIServer, serving
 
+httpx = library_of(openai.DefaultAsyncHttpxClient)
 BODY = {"model": "m", "messages": [{"role": "user", "content": "héllo"}], "temperature": 0.0}
 
 
@@ -42,6 +49,64 @@ def test_a_body_arrives_with_the_key_and_the_account_and_little_else(monkeypatch
         "accept-encoding": "gzip, deflate",
         "user-agent": "apportion",
     }
+
+
+def failure(posting, connection, tries=1):
+    """What a person is told of what ``posting`` fails with."""
+
+    async def go():
+        try:
+            await posting(BODY)
+        except openai.APIConnectionError as error:
+            return str(connection.failure(error, tries))
+        finally:
+            await posting.close()
+
+    return asyncio.run(go())
+
+
+def test_a_connection_that_is_reset_is_told_with_its_reason():
+    def reset(server):
+        accepted, _ = server.accept()
+        accepted.recv(1)
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # Closing sends a reset.
+        accepted.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = Connection(LLMSettings(base_url=f"http://127.0.0.1:{server.getsockname()[1]}/v1", model="m"))
+        thread = threading.Thread(target=reset, args=(server,))
+        thread.start()
+        told = failure(connection.post(), connection)
+        thread.join()
+    assert "broke off in the middle" in told and "Connection reset by peer" in told
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_what_tls_says_after_its_handshake_is_a_broken_connection(begun):
+    alert = ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required")
+
+    class Broken(httpx.AsyncByteStream):
+        async def __aiter__(self):
+            yield b"{"
+            raise alert
+
+    class Transport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            if begun:
+                return httpx.Response(200, stream=Broken())
+            raise alert
+
+    connection = Connection(LLMSettings(base_url="http://127.0.0.1:1/v1", model="m"))
+    posting = connection.post()
+    posting._transport = Transport()
+    if begun:
+        response = asyncio.run(posting(BODY))
+        assert (
+            "broke off after 1 bytes: " in Answer.of(response).flaw
+            and "CERTIFICATE_REQUIRED" in Answer.of(response).flaw
+        )
+    else:
+        assert "CERTIFICATE_REQUIRED" in failure(posting, connection)
 
 
 def test_neither_a_number_that_json_has_not_nor_waiting_is_an_account_s():

@@ -50,7 +50,14 @@ def test_a_proxy_may_be_the_one_that_is_not_trusted_and_a_broken_handshake_is_no
 
 @pytest.mark.parametrize(
     ("cause", "words"),
-    [(TimeoutError(), "nobody answers there"), (OSError("no route to host"), "all attempts failed")],
+    [
+        (TimeoutError(), "nobody answers there"),
+        (OSError("no route to host"), "all attempts failed"),
+        (
+            ExceptionGroup("by address", [OSError("no route to host"), ConnectionRefusedError()]),
+            "the connection was refused",
+        ),
+    ],
 )
 def test_why_nobody_was_reached(cause, words):
     assert why_unreached(caused_by(cause), SETTINGS) == words
